@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernel launches. What the driver would refuse with a word, or not at all, is
+// checked first, so that the error says which number breaks which limit.
+
+#include "KernelModule.h"
+
+#include <climits>
+
+using namespace tile::runtime;
+
+namespace {
+constexpr const char *kLaunch = "cuLaunchKernelEx";
+/// The largest cluster that every device with clusters can run.
+constexpr int64_t kPortableCluster = 8;
+
+/// One launch on its way: each step returns false with the failure recorded.
+class Launcher {
+public:
+  Launcher(HostCall &call, LoadedKernel &kernel, const LaunchShape &shape,
+           CUstream stream)
+      : call(call), kernel(kernel), shape(shape), stream(stream) {}
+
+  bool run(void **arguments, void **extra) {
+    std::lock_guard<std::mutex> lock(kernel.mutex);
+    return checkBlock() && chooseCluster() && checkGrid() && allowShared() &&
+           allowCluster() && launch(arguments, extra);
+  }
+
+private:
+  bool refuse(const std::string &why, CUresult result = CUDA_SUCCESS) {
+    call.refuse(kLaunch, shape.describe() + " cannot be launched: " + why,
+                shape, result);
+    return false;
+  }
+
+  bool check(CUresult result, const char *name) {
+    if (result == CUDA_SUCCESS)
+      return true;
+    if (losesContext(result))
+      return call.check(result, name);
+    call.refuse(name,
+                shape.describe() + " was refused: " + name + " returned " +
+                    call.api().errorName(result) + " (" +
+                    call.api().errorText(result) + ")",
+                shape, result);
+    return false;
+  }
+
+  bool checkBlock() {
+    for (int64_t extent : shape.block)
+      if (extent < 1 || extent > kernel.maxThreadsPerBlock)
+        return refuse("block " + toString(shape.block) +
+                      " must have between 1 and " +
+                      std::to_string(kernel.maxThreadsPerBlock) + " threads");
+    if (product(shape.block) > kernel.maxThreadsPerBlock)
+      return refuse("its block has " + std::to_string(product(shape.block)) +
+                    " threads, the kernel allows " +
+                    std::to_string(kernel.maxThreadsPerBlock));
+    return true;
+  }
+
+  bool chooseCluster() {
+    for (int64_t extent : shape.cluster)
+      if (extent < 1 || extent > 65535)
+        return refuse("a cluster must have at least one CTA in each dimension, "
+                      "got " +
+                      toString(shape.cluster));
+    if (kernel.requiredCluster[0] == 0) {
+      if (kernel.mustHaveCluster && !isClusterGiven)
+        return refuse("the kernel must be launched with a cluster");
+      return true;
+    }
+    if (isClusterGiven && shape.cluster != kernel.requiredCluster)
+      return refuse("the kernel was compiled for a cluster of " +
+                    toString(kernel.requiredCluster) +
+                    " (.reqnctapercluster), got " + toString(shape.cluster));
+    shape.cluster = kernel.requiredCluster;
+    return true;
+  }
+
+  bool checkGrid() {
+    static const int64_t limits[3] = {INT_MAX, 65535, 65535};
+    for (int i = 0; i < 3; ++i) {
+      if (shape.grid[i] < 1 || shape.grid[i] > limits[i])
+        return refuse("grid dimension " + std::string(1, "xyz"[i]) +
+                      " must be between 1 and " + std::to_string(limits[i]) +
+                      ", got " + std::to_string(shape.grid[i]));
+      if (shape.grid[i] % shape.cluster[i])
+        return refuse("grid " + toString(shape.grid) +
+                      " is not divisible by cluster " +
+                      toString(shape.cluster));
+    }
+    return true;
+  }
+
+  bool allowShared() {
+    DeviceFacts facts;
+    if (!call.check(call.api().facts(call.deviceNumber(), facts),
+                    "cuDeviceGetAttribute"))
+      return false;
+    int64_t limit = facts.sharedBytesPerBlock - kernel.staticSharedBytes;
+    if (shape.sharedBytes < 0 || shape.sharedBytes > limit)
+      return refuse("it asks for " + std::to_string(shape.sharedBytes) +
+                    " bytes of dynamic shared memory, device " +
+                    std::to_string(call.deviceNumber()) + " allows " +
+                    std::to_string(limit) +
+                    (kernel.staticSharedBytes
+                         ? " beside " +
+                               std::to_string(kernel.staticSharedBytes) +
+                               " static bytes"
+                         : std::string()));
+    if (shape.sharedBytes <= kernel.allowedDynamicSharedBytes)
+      return true;
+    if (!check(call.api().cuFuncSetAttribute(
+                   kernel.function,
+                   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                   shape.sharedBytes),
+               "cuFuncSetAttribute"))
+      return false;
+    kernel.allowedDynamicSharedBytes = shape.sharedBytes;
+    return true;
+  }
+
+  CUlaunchConfig config(CUlaunchAttribute &cluster) const {
+    cluster = {};
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim = {unsigned(shape.cluster[0]),
+                                unsigned(shape.cluster[1]),
+                                unsigned(shape.cluster[2])};
+    CUlaunchConfig config{};
+    config.gridDimX = shape.grid[0];
+    config.gridDimY = shape.grid[1];
+    config.gridDimZ = shape.grid[2];
+    config.blockDimX = shape.block[0];
+    config.blockDimY = shape.block[1];
+    config.blockDimZ = shape.block[2];
+    config.sharedMemBytes = shape.sharedBytes;
+    config.hStream = stream;
+    if (isClusterGiven || product(shape.cluster) > 1) {
+      config.attrs = &cluster;
+      config.numAttrs = 1;
+    }
+    return config;
+  }
+
+  /// Asks the device whether one such cluster fits it at all.
+  bool allowCluster() {
+    int64_t ctas = product(shape.cluster);
+    if (ctas == 1)
+      return true;
+    const LaunchShape &known = kernel.possible;
+    if (known.cluster == shape.cluster && known.block == shape.block &&
+        known.sharedBytes == shape.sharedBytes)
+      return true;
+    if (ctas > kPortableCluster && !kernel.isNonPortableAllowed) {
+      if (!check(call.api().cuFuncSetAttribute(
+                     kernel.function,
+                     CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+                 "cuFuncSetAttribute"))
+        return false;
+      kernel.isNonPortableAllowed = true;
+    }
+    CUlaunchAttribute cluster;
+    CUlaunchConfig asked = config(cluster);
+    int count = 0;
+    CUresult result = call.api().cuOccupancyMaxActiveClusters(
+        &count, kernel.function, &asked);
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_INVALID_CLUSTER_SIZE)
+      return check(result, "cuOccupancyMaxActiveClusters");
+    if (result == CUDA_SUCCESS && count > 0) {
+      kernel.possible = shape;
+      return true;
+    }
+    int largest = 0;
+    asked.attrs = nullptr;
+    asked.numAttrs = 0;
+    bool isKnown = call.api().cuOccupancyMaxPotentialClusterSize(
+                       &largest, kernel.function, &asked) == CUDA_SUCCESS &&
+                   largest > 0;
+    return refuse("a cluster of " + std::to_string(ctas) +
+                      " CTAs does not fit device " +
+                      std::to_string(call.deviceNumber()) +
+                      (isKnown ? ", the largest for this kernel, block and "
+                                 "shared memory is " +
+                                     std::to_string(largest)
+                               : std::string()),
+                  CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  }
+
+  bool launch(void **arguments, void **extra) {
+    CUlaunchAttribute cluster;
+    CUlaunchConfig asked = config(cluster);
+    // A device that runs launches at once reports the kernel's own errors
+    // here, so it has to be known as the kernel at fault.
+    call.launched(stream, shape);
+    return check(
+        call.api().cuLaunchKernelEx(&asked, kernel.function, arguments, extra),
+        kLaunch);
+  }
+
+public:
+  bool isClusterGiven = false;
+
+private:
+  HostCall &call;
+  LoadedKernel &kernel;
+  LaunchShape shape;
+  CUstream stream;
+};
+
+void launchKernel(void *function, const Dim3 *cluster, const Dim3 &grid,
+                  const Dim3 &block, int32_t sharedBytes, CUstream stream,
+                  void **arguments, void **extra) {
+  EntryPoint call;
+  if (!call || !function)
+    return;
+  auto *kernel = static_cast<Kernel *>(function);
+  LoadedKernel *loaded = kernel->module->load(*call, *kernel);
+  if (!loaded)
+    return;
+  LaunchShape shape;
+  shape.kernel = kernel->name;
+  shape.grid = grid;
+  shape.block = block;
+  shape.sharedBytes = sharedBytes;
+  if (cluster)
+    shape.cluster = *cluster;
+  Launcher launcher(*call, *loaded, shape, call->stream(stream));
+  launcher.isClusterGiven = cluster != nullptr;
+  launcher.run(arguments, extra);
+}
+} // namespace
+
+extern "C" {
+
+TILE_RUNTIME_EXPORT void
+mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY, intptr_t gridZ,
+                 intptr_t blockX, intptr_t blockY, intptr_t blockZ,
+                 int32_t sharedBytes, CUstream stream, void **arguments,
+                 void **extra, size_t /*argumentCount*/) {
+  launchKernel(function, nullptr, {gridX, gridY, gridZ},
+               {blockX, blockY, blockZ}, sharedBytes, stream, arguments, extra);
+}
+
+TILE_RUNTIME_EXPORT void mgpuLaunchClusterKernel(
+    void *function, intptr_t clusterX, intptr_t clusterY, intptr_t clusterZ,
+    intptr_t gridX, intptr_t gridY, intptr_t gridZ, intptr_t blockX,
+    intptr_t blockY, intptr_t blockZ, int32_t sharedBytes, CUstream stream,
+    void **arguments, void **extra, size_t /*argumentCount*/) {
+  Dim3 cluster{clusterX, clusterY, clusterZ};
+  launchKernel(function, &cluster, {gridX, gridY, gridZ},
+               {blockX, blockY, blockZ}, sharedBytes, stream, arguments, extra);
+}
+
+} // extern "C"

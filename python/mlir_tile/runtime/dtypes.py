@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""MLIR element types and the NumPy dtypes of their values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+try:
+    import ml_dtypes
+except ModuleNotFoundError:  # bf16 and f8 arrays are for those who install it
+    ml_dtypes = None
+
+__all__ = ["dtype_of", "element_names", "is_same_element"]
+
+_NUMPY = {
+    "i1": np.bool_,
+    "i8": np.int8,
+    "i16": np.int16,
+    "i32": np.int32,
+    "i64": np.int64,
+    "index": np.int64,
+    "f16": np.float16,
+    "f32": np.float32,
+    "f64": np.float64,
+}
+_ML_DTYPES = {
+    "bf16": "bfloat16",
+    "f8E5M2": "float8_e5m2",
+    "f8E4M3": "float8_e4m3",
+    "f8E4M3FN": "float8_e4m3fn",
+    "f8E5M2FNUZ": "float8_e5m2fnuz",
+    "f8E4M3FNUZ": "float8_e4m3fnuz",
+    "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
+    "f8E3M4": "float8_e3m4",
+    "f8E8M0FNU": "float8_e8m0fnu",
+}
+_REQUIRED: Any = object()
+
+
+def element_names() -> list[str]:
+    """Return the element types that there are dtypes for here."""
+    return [name for name in (*_NUMPY, *_ML_DTYPES) if dtype_of(name, None)]
+
+
+def dtype_of(element: str, default: Any = _REQUIRED) -> Any:
+    """Return the NumPy dtype of an MLIR element type; `ValueError`, or `default`, without one."""
+    signless = element[1:] if element[:2] in ("si", "ui") else element
+    if signless in _NUMPY:
+        return np.dtype(_NUMPY[signless])
+    if element in _ML_DTYPES and ml_dtypes is not None:
+        found = getattr(ml_dtypes, _ML_DTYPES[element], None)
+        if found is not None:
+            return np.dtype(found)
+    if default is not _REQUIRED:
+        return default
+    if element in _ML_DTYPES:
+        raise ValueError(f"element type {element} needs the package ml_dtypes")
+    raise ValueError(f"element type {element} has no NumPy dtype")
+
+
+def is_same_element(dtype: np.dtype[Any], element: str) -> bool:
+    """Whether arrays of `dtype` hold `element`: MLIR's integers have no sign of their own."""
+    expected = dtype_of(element)
+    if dtype == expected:
+        return True
+    if not dtype.isnative:
+        return False
+    is_bit = element == "i1" and dtype in (np.dtype(np.int8), np.dtype(np.uint8))
+    is_unsigned = dtype.kind == "u" and expected.kind == "i" and dtype.itemsize == expected.itemsize
+    return is_bit or is_unsigned

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The exceptions of the project, all under `Error`.
+
+    Error
+    ├── CompileError          the IR is wrong, or a stage could not lower it
+    ├── LaunchError           a host call was refused or went wrong on the device
+    │   ├── KernelTimeout     a kernel did not end within `timeout=`
+    │   └── EmulatorError     the emulator found the kernel breaking a rule
+    └── DeviceUnavailable     no driver, no GPU, or one older than sm_90
+
+A wrong argument is a `TypeError` or `ValueError` that names it, as everywhere in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = [
+    "CompileError",
+    "DeviceUnavailable",
+    "EmulatorError",
+    "Error",
+    "KernelTimeout",
+    "Launch",
+    "LaunchError",
+]
+
+
+class Error(Exception):
+    """The base of everything that this package raises about programs and devices."""
+
+
+class CompileError(Error):
+    """A stage rejected the program; `diagnostics` holds what it said, in order."""
+
+    def __init__(self, message: str, diagnostics: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.diagnostics = list(diagnostics)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel launch as the host program asked for it."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    cluster: tuple[int, int, int]
+    shared_bytes: int
+
+
+class LaunchError(Error):
+    """A host call failed; the text says all that is known.
+
+    `call` is the driver function that failed or would have, `name` and `text` are the driver's name
+    and description of the error (empty where the runtime itself refused), and `launch` is the
+    launch concerned, or None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        call: str = "",
+        name: str = "",
+        text: str = "",
+        launch: Launch | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.call = call
+        self.name = name
+        self.text = text
+        self.launch = launch
+
+
+class KernelTimeout(LaunchError):
+    """A kernel was still running after `timeout=` seconds.
+
+    It cannot be stopped: the CUDA context is lost, and the memory that the host call used is never
+    released. The process can still exit as usual.
+    """
+
+
+class EmulatorError(LaunchError):
+    """The emulator stopped a program; `__cause__` is its own exception.
+
+    `kind` is the emulator's word for what went wrong ("deadlock", "in-flight", ...), "launch" for
+    a launch that it refuses and "ptx" for text that it cannot read.
+    """
+
+    def __init__(self, message: str, *, kind: str, launch: Launch | None = None) -> None:
+        super().__init__(message, call="emulator", launch=launch)
+        self.kind = kind
+
+
+class DeviceUnavailable(Error):
+    """There is no device to run on; the text says which of the reasons it is."""

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Stage run: call the host functions of a compiled module from Python.
+
+Reads the host LLVM dialect module with its GPU binaries; compiles it with MLIR's ExecutionEngine
+on first use. Must not know what the kernels do: it converts arguments, chooses the device, and
+raises what the run-time library recorded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import mlir
+from mlir import ir
+from mlir.execution_engine import ExecutionEngine
+
+from mlir_tile.runtime.devices import resolve_device
+from mlir_tile.runtime.driver_emulator import Session, emulator_driver
+from mlir_tile.runtime.dtypes import dtype_of
+from mlir_tile.runtime.errors import EmulatorError, Error
+from mlir_tile.runtime.library import (
+    KERNEL_TIMEOUT,
+    Failure,
+    Options,
+    cuda_driver,
+    library,
+    library_path,
+)
+from mlir_tile.runtime.signature import Signature
+
+__all__ = ["Executable"]
+
+_PACKED = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_RUNNER_LIBRARIES = ("libmlir_c_runner_utils.so", "libmlir_runner_utils.so")
+
+# What a kernel that never ends may still write to.
+_abandoned: list[Any] = []
+
+
+class Executable:
+    """A compiled program: its PTX by `gpu.module`, and host functions to invoke.
+
+    `module` is the host program in the LLVM dialect, with `gpu.binary` ops that hold PTX or a
+    cubin; `signatures` gives for each host function its `Signature`, or the list of its argument
+    types (MLIR types or their text) from before it was lowered.
+    """
+
+    def __init__(
+        self,
+        module: ir.Module,
+        ptx: Mapping[str, str],
+        signatures: Mapping[str, Signature | Sequence[Any]],
+        opt_level: int = 2,
+    ) -> None:
+        self.ptx = dict(ptx)
+        self._module = module
+        self._signatures = {
+            name: given if isinstance(given, Signature) else Signature.of(name, given)
+            for name, given in signatures.items()
+        }
+        self._opt_level = opt_level
+        self._engine: ExecutionEngine | None = None
+        self._functions: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def signatures(self) -> dict[str, Signature]:
+        """The host functions that can be invoked."""
+        return dict(self._signatures)
+
+    def invoke(
+        self,
+        name: str,
+        *args: Any,
+        device: str = "auto",
+        stream: Any = None,
+        timeout: float | None = None,
+        schedule: Any = None,
+        checks: Any = None,
+    ) -> Any:
+        """Call host function `name` and return its result, None where it has none.
+
+        - `args`: for each memref a writeable NumPy array (or what exports DLPack from host memory)
+          of its element type and shape, used in place with its strides; for each scalar a number.
+        - `device`: "auto" (a GPU of compute capability 9.0 or newer where there is one, else the
+          emulator), "cuda" (the caller's current CUDA context, else GPU 0), "cuda:N", "emulator".
+        - `stream`: a CUDA stream for the work, as an integer or an object with `cuda_stream`,
+          `ptr`, `handle` or `__cuda_stream__`. The call then waits only where the program waits.
+        - `timeout`: seconds that any single wait for the GPU may take. The emulator needs none: it
+          finds waits that cannot end.
+        - `schedule`, `checks`: passed to the emulator.
+
+        Raises `TypeError` or `ValueError` for wrong arguments before anything runs,
+        `DeviceUnavailable`, `LaunchError` and what derives from it. After a failure the rest of
+        the host function's device work is skipped, so the arrays hold what they held by then.
+        """
+        signature = self._signatures.get(name)
+        if signature is None:
+            known = ", ".join(sorted(self._signatures)) or "none"
+            raise ValueError(f"no host function '{name}' with llvm.emit_c_interface, have: {known}")
+        if timeout is not None and not timeout > 0:
+            raise ValueError(f"timeout must be a positive number of seconds, got {timeout}")
+        values, alive = signature.convert(args)
+        packed, result = _pack(signature, values)
+        if device == "auto" and (schedule is not None or checks is not None):
+            device = "emulator"
+        ordinal = resolve_device(device)
+        function = self._function(name)
+        if ordinal is None:
+            if stream is not None:
+                raise ValueError("stream must be None on the emulator, which has no streams")
+            self._emulate(function, packed, Session(schedule, checks))
+        else:
+            if schedule is not None or checks is not None:
+                raise ValueError('schedule and checks need device="emulator"')
+            handle = None if stream is None else _stream_handle(stream)
+            options = Options(ordinal, handle is not None, handle, timeout or 0.0)
+            failure = _run(cuda_driver(), options, function, packed)
+            if failure.kind == KERNEL_TIMEOUT:
+                _abandoned.append((self, values, alive, args, packed))
+            if failure.kind:
+                failure.throw()
+        return None if result is None else result()
+
+    def _emulate(self, function: Any, packed: Any, session: Session) -> None:
+        with session:
+            failure = _run(emulator_driver(), Options(0, 0, None, 0.0), function, packed)
+        exception = session.take_exception()
+        if exception is None:
+            if failure.kind:
+                failure.throw()
+            return
+        import tile_emulator as te
+
+        if not isinstance(exception, te.Error):
+            raise exception
+        kind = getattr(
+            exception, "kind", "launch" if isinstance(exception, te.LaunchError) else "ptx"
+        )
+        raise EmulatorError(str(exception), kind=kind, launch=failure.launch()) from exception
+
+    def _function(self, name: str) -> Any:
+        with self._lock:
+            if self._engine is None:
+                library()
+                self._engine = ExecutionEngine(
+                    self._module,
+                    opt_level=self._opt_level,
+                    shared_libs=[str(library_path()), *_runner_libraries()],
+                )
+                self._engine.initialize()
+            if name not in self._functions:
+                address = self._engine.raw_lookup(f"_mlir_ciface_{name}")
+                if not address:
+                    raise Error(f"the compiled module has no function '_mlir_ciface_{name}'")
+                self._functions[name] = _PACKED(address)
+            return self._functions[name]
+
+
+def _run(driver: int, options: Options, function: Any, packed: Any) -> Failure:
+    """Call compiled host code inside a bracket of the run-time library."""
+    runtime = library()
+    failure = Failure()
+    runtime.tile_runtime_begin(driver, ctypes.byref(options))
+    try:
+        function(packed)
+    finally:
+        runtime.tile_runtime_end(ctypes.byref(failure))
+    return failure
+
+
+def _pack(signature: Signature, values: list[Any]) -> tuple[Any, Any]:
+    """Return the array of pointers that packed functions take, and how to read the result."""
+    pointers: list[Any] = []
+    for argument, value in zip(signature.arguments, values, strict=True):
+        # Memrefs are passed by the address of their descriptor, scalars by value.
+        is_memref = hasattr(argument, "shape")
+        pointers.append(
+            ctypes.pointer(ctypes.c_void_p(ctypes.addressof(value))) if is_memref else value
+        )
+    result = None
+    if signature.result is not None:
+        dtype = dtype_of(signature.result.element)
+        buffer = ctypes.create_string_buffer(dtype.itemsize)
+        pointers.append(buffer)
+
+        def result() -> Any:
+            return _scalar(buffer.raw, dtype)
+
+    packed = (ctypes.c_void_p * len(pointers))(*(ctypes.cast(p, ctypes.c_void_p) for p in pointers))
+    packed._alive = pointers  # type: ignore[attr-defined]
+    return packed, result
+
+
+def _scalar(raw: bytes, dtype: Any) -> Any:
+    import numpy as np
+
+    value = np.frombuffer(raw, dtype)[0]
+    return value.item() if dtype.kind in "bif" else float(value)
+
+
+def _stream_handle(stream: Any) -> int:
+    for name in ("cuda_stream", "ptr", "handle"):
+        value = getattr(stream, name, None)
+        if value is not None:
+            return int(value)
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        return int((protocol() if callable(protocol) else protocol)[1])
+    with contextlib.suppress(TypeError, ValueError):
+        return int(stream)
+    raise TypeError(f"stream must be a CUDA stream or its address, got {type(stream).__name__}")
+
+
+def _runner_libraries() -> list[str]:
+    """MLIR's own host libraries, for the printing and copying of memrefs, where installed."""
+    folder = Path(next(iter(mlir.__path__))) / "lib"
+    return [str(folder / name) for name in _RUNNER_LIBRARIES if (folder / name).exists()]

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The run-time library `libtile_runtime.so` through ctypes.
+
+Declares its C interface (`lib/Runtime/TileRuntime.h`) and turns its failure records into
+exceptions. Knows nothing of MLIR, NumPy or the emulator.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import functools
+import os
+from pathlib import Path
+from typing import Any, NoReturn
+
+from mlir_tile.runtime.errors import (
+    DeviceUnavailable,
+    Error,
+    KernelTimeout,
+    Launch,
+    LaunchError,
+)
+
+__all__ = ["DeviceFacts", "Failure", "Options", "cuda_driver", "library", "library_path"]
+
+OK, LAUNCH_FAILED, KERNEL_TIMEOUT, DEVICE_UNAVAILABLE, CONTEXT_LOST = range(5)
+
+CUDA_ERROR_NO_DEVICE = 100
+OLDEST_COMPUTE_CAPABILITY = 90
+
+_Dim3 = ctypes.c_int64 * 3
+
+
+class Failure(ctypes.Structure):
+    """`TileRuntimeFailure`: the first failure of a host call."""
+
+    _fields_ = [
+        ("kind", ctypes.c_int32),
+        ("code", ctypes.c_int32),
+        ("call", ctypes.c_char_p),
+        ("error_name", ctypes.c_char_p),
+        ("error_text", ctypes.c_char_p),
+        ("message", ctypes.c_char_p),
+        ("kernel", ctypes.c_char_p),
+        ("grid", _Dim3),
+        ("block", _Dim3),
+        ("cluster", _Dim3),
+        ("shared_bytes", ctypes.c_int64),
+    ]
+
+    def launch(self) -> Launch | None:
+        """Return the launch that failed, if it was one."""
+        if not self.kernel:
+            return None
+        grid, block, cluster = (
+            (int(dim[0]), int(dim[1]), int(dim[2])) for dim in (self.grid, self.block, self.cluster)
+        )
+        return Launch(self.kernel.decode(), grid, block, cluster, int(self.shared_bytes))
+
+    def throw(self) -> NoReturn:
+        """Raise this failure as the exception that it is."""
+        message = self.message.decode(errors="replace")
+        if self.kind == DEVICE_UNAVAILABLE:
+            if self.code == CUDA_ERROR_NO_DEVICE:
+                message = f"no GPU: {message}"
+            raise DeviceUnavailable(message)
+        fields: dict[str, Any] = {
+            "call": self.call.decode(),
+            "name": self.error_name.decode(),
+            "text": self.error_text.decode(),
+            "launch": self.launch(),
+        }
+        if self.kind == KERNEL_TIMEOUT:
+            advice = 'run the same with device="emulator": it says what each thread waits for'
+            raise KernelTimeout(f"{message}; {advice}", **fields)
+        if self.kind == CONTEXT_LOST or "context of device" in message:
+            message += '; start a new process, or use device="emulator"'
+        raise LaunchError(message, **fields)
+
+
+class Options(ctypes.Structure):
+    """`TileRuntimeOptions`: where and how a host call runs."""
+
+    _fields_ = [
+        ("device", ctypes.c_int32),
+        ("has_stream", ctypes.c_int32),
+        ("stream", ctypes.c_void_p),
+        ("timeout_seconds", ctypes.c_double),
+    ]
+
+
+class DeviceFacts(ctypes.Structure):
+    """`TileRuntimeDeviceFacts`: what does not change about a device."""
+
+    _fields_ = [
+        ("name", ctypes.c_char * 256),
+        ("compute_capability", ctypes.c_int32),
+        ("multiprocessors", ctypes.c_int32),
+        ("shared_bytes_per_block", ctypes.c_int32),
+        ("memory_bytes", ctypes.c_uint64),
+    ]
+
+
+def library_path() -> Path:
+    """Return where the library is: `MLIR_TILE_RUNTIME` if that is set, else in the package."""
+    override = os.environ.get("MLIR_TILE_RUNTIME")
+    if override:
+        return Path(override)
+    return Path(__file__).resolve().parent.parent / "_libs" / "libtile_runtime.so"
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """Load the library once; raise `Error` if it is not there."""
+    path = library_path()
+    try:
+        loaded = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise Error(f"the run-time library cannot be loaded from {path}: {error}") from error
+    driver, text = ctypes.c_void_p, ctypes.c_char_p
+    signatures: dict[str, tuple[Any, list[Any]]] = {
+        "tile_runtime_driver_load": (driver, [text, ctypes.POINTER(text)]),
+        "tile_runtime_driver_create": (driver, []),
+        "tile_runtime_driver_set": (ctypes.c_int, [driver, text, ctypes.c_void_p]),
+        "tile_runtime_driver_missing": (text, [driver]),
+        "tile_runtime_device_count": (ctypes.c_int, [driver, ctypes.POINTER(ctypes.c_int)]),
+        "tile_runtime_device_facts": (
+            ctypes.c_int,
+            [driver, ctypes.c_int, ctypes.POINTER(DeviceFacts)],
+        ),
+        "tile_runtime_describe": (
+            None,
+            [driver, ctypes.c_int, ctypes.POINTER(text), ctypes.POINTER(text)],
+        ),
+        "tile_runtime_begin": (None, [driver, ctypes.POINTER(Options)]),
+        "tile_runtime_end": (ctypes.c_int, [ctypes.POINTER(Failure)]),
+        "tile_runtime_last_error": (ctypes.c_int, [ctypes.POINTER(Failure)]),
+        "tile_runtime_shut_down": (None, []),
+    }
+    for name, (result, parameters) in signatures.items():
+        function = getattr(loaded, name)
+        function.restype = result
+        function.argtypes = parameters
+    # Modules that outlive the interpreter must not call back into it.
+    atexit.register(loaded.tile_runtime_shut_down)
+    return loaded
+
+
+@functools.cache
+def cuda_driver() -> int:
+    """Return the driver table over `libcuda.so.1`; raise `DeviceUnavailable` without one.
+
+    `MLIR_TILE_DRIVER` names another library with the driver's symbols, for tests.
+    """
+    path = os.environ.get("MLIR_TILE_DRIVER")
+    why = ctypes.c_char_p()
+    driver = library().tile_runtime_driver_load(path.encode() if path else None, ctypes.byref(why))
+    if not driver:
+        reason = (why.value or b"").decode()
+        raise DeviceUnavailable(f"no CUDA driver: {reason}")
+    return int(driver)
+
+
+def describe(driver: int, code: int) -> str:
+    """Return the driver's name and description of a CUresult."""
+    name, text = ctypes.c_char_p(), ctypes.c_char_p()
+    library().tile_runtime_describe(driver, code, ctypes.byref(name), ctypes.byref(text))
+    return f"{(name.value or b'').decode()} ({(text.value or b'').decode()})"

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "dialect/TileDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tile;
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/TileAttrs.cpp.inc"
+
+void TileDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialect/TileAttrs.cpp.inc"
+      >();
+}
+
+namespace {
+struct PlanSide {
+  int64_t start = 0;
+  SmallVector<int64_t> steps;
+};
+} // namespace
+
+static ParseResult parseNumbers(AsmParser &parser,
+                                SmallVectorImpl<int64_t> &numbers) {
+  return parser.parseCommaSeparatedList(
+      AsmParser::Delimiter::Square,
+      [&] { return parser.parseInteger(numbers.emplace_back()); });
+}
+
+/// `key = number`
+static ParseResult parseField(AsmParser &parser, StringRef key,
+                              int64_t &number) {
+  return failure(parser.parseKeyword(key) || parser.parseEqual() ||
+                 parser.parseInteger(number));
+}
+
+/// `key = {start = 0, steps = [512]}`
+static ParseResult parseSide(AsmParser &parser, StringRef key, PlanSide &side) {
+  return failure(parser.parseKeyword(key) || parser.parseEqual() ||
+                 parser.parseLBrace() ||
+                 parseField(parser, "start", side.start) ||
+                 parser.parseComma() || parser.parseKeyword("steps") ||
+                 parser.parseEqual() || parseNumbers(parser, side.steps) ||
+                 parser.parseRBrace());
+}
+
+Attribute CopyPlanAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef variant;
+  int64_t chunk = 0, count = 0;
+  SmallVector<int64_t> loops;
+  PlanSide src, dst;
+  if (parser.parseLess() || parser.parseKeyword(&variant) ||
+      parser.parseComma() || parseField(parser, "chunk", chunk) ||
+      parser.parseComma() || parseField(parser, "count", count) ||
+      parser.parseComma() || parser.parseKeyword("loops") ||
+      parser.parseEqual() || parseNumbers(parser, loops) ||
+      parser.parseComma() || parseSide(parser, "src", src) ||
+      parser.parseComma() || parseSide(parser, "dst", dst) ||
+      parser.parseGreater())
+    return {};
+  return parser.getChecked<CopyPlanAttr>(loc, parser.getContext(), variant,
+                                         chunk, count, loops, src.start,
+                                         src.steps, dst.start, dst.steps);
+}
+
+void CopyPlanAttr::print(AsmPrinter &printer) const {
+  auto side = [&](StringRef key, int64_t start, ArrayRef<int64_t> steps) {
+    printer << ", " << key << " = {start = " << start << ", steps = [";
+    llvm::interleaveComma(steps, printer);
+    printer << "]}";
+  };
+  printer << '<' << getVariant() << ", chunk = " << getChunk()
+          << ", count = " << getCount() << ", loops = [";
+  llvm::interleaveComma(getLoops(), printer);
+  printer << ']';
+  side("src", getSrcStart(), getSrcSteps());
+  side("dst", getDstStart(), getDstSteps());
+  printer << '>';
+}
+
+LogicalResult
+CopyPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                     StringRef variant, int64_t chunk, int64_t count,
+                     ArrayRef<int64_t> loops, int64_t, ArrayRef<int64_t> srcSteps,
+                     int64_t, ArrayRef<int64_t> dstSteps) {
+  if (!llvm::is_contained(getVariantNames(), variant))
+    return emitError() << "plan variant must be one of "
+                       << llvm::join(getVariantNames(), ", ") << ", got '"
+                       << variant << "'";
+  if (chunk < 0 || count < 0)
+    return emitError() << "plan chunk and count must not be negative, got "
+                       << chunk << " and " << count;
+  int64_t points = 1, total = 0;
+  for (int64_t extent : loops)
+    if (extent < 2 || llvm::MulOverflow(points, extent, points))
+      return emitError() << "plan loops must be extents of 2 or more whose "
+                            "product fits 64 bits, got "
+                         << extent;
+  if (count != 0 && count != points)
+    return emitError() << "plan count must be the product of its loops, "
+                       << points << ", got " << count;
+  if (llvm::MulOverflow(chunk, count, total))
+    return emitError() << "plan must copy fewer than 2^63 bytes, got chunk "
+                       << chunk << " and count " << count;
+  for (auto [name, steps] : {std::pair("src", srcSteps), {"dst", dstSteps}})
+    if (steps.size() != loops.size())
+      return emitError() << "plan must have one " << name
+                         << " step for each loop, got " << steps.size()
+                         << " steps and " << loops.size() << " loops";
+  return success();
+}

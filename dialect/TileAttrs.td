@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef TILE_ATTRS_TD
+#define TILE_ATTRS_TD
+
+include "TileDialect.td"
+include "TileEnums.td"
+include "mlir/IR/AttrTypeBase.td"
+
+class Tile_Attr<string name, string attrMnemonic> : AttrDef<Tile_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Tile_IssueAttr : EnumAttr<Tile_Dialect, Tile_Issue, "issue"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Tile_CopyPlanAttr : Tile_Attr<"CopyPlan", "copy_plan"> {
+  let summary = "How a tile is cut into hardware copies, in bytes";
+  let description = [{
+    What `tile-analyze-layout` found and proved for one `tile.copy_async`: `count` copies of `chunk`
+    bytes each, one for each point of the `loops` (the first is the outermost). On each side, the
+    copy at point `(i, j, ...)` begins `start + i * steps[0] + j * steps[1] + ...` bytes behind the
+    buffer's start. Where the offset has a part that is known at run time only, `start` is the part
+    that is known. A plan of no bytes has `count = 0`.
+
+    ```mlir
+    #tile.copy_plan<bulk, chunk = 256, count = 8, loops = [8],
+                    src = {start = 0, steps = [512]}, dst = {start = 0, steps = [1024]}>
+    ```
+  }];
+  let parameters = (ins
+    StringRefParameter<"the variant that issues the copies">:$variant,
+    "int64_t":$chunk,
+    "int64_t":$count,
+    ArrayRefParameter<"int64_t">:$loops,
+    "int64_t":$srcStart,
+    ArrayRefParameter<"int64_t">:$srcSteps,
+    "int64_t":$dstStart,
+    ArrayRefParameter<"int64_t">:$dstSteps
+  );
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Bytes that all copies of the plan bring together.
+    int64_t getTotalBytes() const { return getChunk() * getCount(); }
+  }];
+}
+
+#endif // TILE_ATTRS_TD

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "dialect/TileDialect.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+
+#include "dialect/TileDialect.cpp.inc"
+#include "dialect/TileEnums.cpp.inc"
+
+void tile::TileDialect::initialize() {
+  registerAttributes();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/TileOps.cpp.inc"
+      >();
+}
+
+ArrayRef<StringRef> tile::getVariantNames() {
+  static constexpr StringRef names[] = {"bulk"};
+  return names;
+}
+
+bool tile::isWorkgroupMemory(Attribute memorySpace) {
+  if (auto space = dyn_cast_or_null<gpu::AddressSpaceAttr>(memorySpace))
+    return space.getValue() == gpu::AddressSpace::Workgroup;
+  if (auto number = dyn_cast_or_null<IntegerAttr>(memorySpace))
+    return number.getInt() ==
+           static_cast<int64_t>(NVVM::NVVMMemorySpace::Shared);
+  return false;
+}

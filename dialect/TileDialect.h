@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The tile dialect: its ops and attributes, and nothing of the stages behind verification.
+#ifndef TILE_DIALECT_H
+#define TILE_DIALECT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialect/TileDialect.h.inc"
+#include "dialect/TileEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/TileAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialect/TileOps.h.inc"
+
+namespace tile {
+
+/// The ranks that a cluster can have: 0 to 15 (16 CTAs, beyond the portable 8, is the hardware's limit).
+constexpr int64_t kMaxClusterSize = 16;
+
+/// The names that `variant = "..."` and a plan may use, each once.
+llvm::ArrayRef<llvm::StringRef> getVariantNames();
+
+/// Whether `memorySpace` is a CTA's shared memory: `#gpu.address_space<workgroup>`, or the integer 3
+/// that it becomes in NVVM.
+bool isWorkgroupMemory(mlir::Attribute memorySpace);
+
+} // namespace tile
+
+#endif // TILE_DIALECT_H

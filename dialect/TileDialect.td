@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef TILE_DIALECT_TD
+#define TILE_DIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::tile";
+  let summary = "Asynchronous copies of tiles between the CTAs of a cluster";
+  let description = [{
+    The CTAs of a cluster can write into each other's shared memory. This dialect has the ops for
+    it that upstream lacks; buffers are memrefs in `#gpu.address_space<workgroup>`, barriers are
+    `!nvgpu.mbarrier.group`, and everything else is said with upstream's ops.
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::nvgpu::NVGPUDialect"];
+  let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = "void registerAttributes();";
+}
+
+#endif // TILE_DIALECT_TD

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// An offset as far as it is known: a number, and run-time values times numbers.
+#ifndef TILE_ANALYSIS_OFFSET_H
+#define TILE_ANALYSIS_OFFSET_H
+
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/Value.h"
+
+namespace tile {
+
+/// `known + sum of value * factor` over the terms.
+struct Offset {
+  struct Term {
+    mlir::Value value;
+    int64_t factor;
+  };
+  int64_t known = 0;
+  llvm::SmallVector<Term, 2> terms;
+  /// Whether the arithmetic left 64 bits; the offset then says nothing.
+  bool overflowed = false;
+
+  bool isStatic() const { return terms.empty() && !overflowed; }
+  void add(const Offset &other);
+  void add(mlir::OpFoldResult value, int64_t factor);
+  Offset times(int64_t factor) const;
+};
+
+/// A number that surely divides the run-time part of `offset` in every execution; 0 if there is no
+/// run-time part, and at least 1 otherwise.
+int64_t runtimeDivisor(const Offset &offset);
+
+} // namespace tile
+
+#endif // TILE_ANALYSIS_OFFSET_H

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lib/Analysis/Tile.h"
+
+#include "dialect/TileDialect.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tile;
+
+/// Views that keep the aligned pointer: only offset, sizes and strides of the descriptor change.
+static Value sameAlignedPointer(Value memref) {
+  Operation *op = memref.getDefiningOp();
+  if (isa_and_nonnull<memref::SubViewOp, memref::ReinterpretCastOp,
+                      memref::CastOp, memref::CollapseShapeOp,
+                      memref::ExpandShapeOp, memref::AssumeAlignmentOp>(op))
+    return op->getOperand(0);
+  return {};
+}
+
+static FailureOr<SmallVector<int64_t>> stridesOf(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return failure();
+  if (!llvm::any_of(strides, ShapedType::isDynamic))
+    return strides;
+  Operation *op = memref.getDefiningOp();
+  if (isa_and_nonnull<memref::CastOp, memref::AssumeAlignmentOp>(op))
+    if (isa<MemRefType>(op->getOperand(0).getType()))
+      return stridesOf(op->getOperand(0));
+  if (auto view = dyn_cast_or_null<memref::ReinterpretCastOp>(op)) {
+    std::optional<SmallVector<int64_t>> constants =
+        getConstantIntValues(view.getMixedStrides());
+    if (constants)
+      return *constants;
+  }
+  return failure();
+}
+
+/// Elements from the aligned pointer to the first element of `memref`.
+static Offset offsetOf(Value memref) {
+  Offset result;
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> strides;
+  int64_t known = 0;
+  if (succeeded(type.getStridesAndOffset(strides, known)) &&
+      !ShapedType::isDynamic(known)) {
+    result.known = known;
+    return result;
+  }
+  Operation *op = memref.getDefiningOp();
+  if (auto view = dyn_cast_or_null<memref::ReinterpretCastOp>(op)) {
+    result.add(view.getMixedOffsets()[0], 1);
+    return result;
+  }
+  if (auto view = dyn_cast_or_null<memref::SubViewOp>(op)) {
+    FailureOr<SmallVector<int64_t>> steps = stridesOf(view.getSource());
+    if (succeeded(steps)) {
+      result = offsetOf(view.getSource());
+      for (auto [offset, step] : llvm::zip_equal(view.getMixedOffsets(), *steps))
+        result.add(offset, step);
+      return result;
+    }
+  }
+  if (Value source = sameAlignedPointer(memref);
+      source && !isa<memref::SubViewOp>(op) &&
+      isa<MemRefType>(source.getType()))
+    return offsetOf(source);
+  // A buffer whose own type says `offset: ?`: the offset is a value that nothing here can name.
+  result.terms.push_back({memref, 1});
+  return result;
+}
+
+/// Bytes that a memref spans from its aligned pointer.
+static std::optional<int64_t> spannedBytes(MemRefType type, int64_t bits) {
+  SmallVector<int64_t> strides;
+  int64_t offset = 0, elements = 0, total = 0;
+  if (!type.hasStaticShape() ||
+      failed(type.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(offset) ||
+      llvm::any_of(strides, ShapedType::isDynamic))
+    return std::nullopt;
+  if (llvm::is_contained(type.getShape(), 0))
+    return 0;
+  std::optional<layout::Range> range =
+      layout::reach(layout::strided(type.getShape(), strides));
+  if (!range || llvm::AddOverflow(range->highest, offset, elements) ||
+      llvm::MulOverflow(elements + 1, bits, total))
+    return std::nullopt;
+  return llvm::divideCeil(total, 8);
+}
+
+static int64_t bitsOf(Type type) {
+  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+}
+
+static int64_t integerAttr(Attribute attr, int64_t otherwise) {
+  auto number = dyn_cast_or_null<IntegerAttr>(attr);
+  return number ? number.getInt() : otherwise;
+}
+
+static memref::GlobalOp globalOf(memref::GetGlobalOp op) {
+  return SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+      op, op.getNameAttr());
+}
+
+static void describeArgument(BlockArgument argument, Tile &tile) {
+  Operation *parent = argument.getOwner()->getParentOp();
+  StringRef align = LLVM::LLVMDialect::getAlignAttrName();
+  if (auto func = dyn_cast<gpu::GPUFuncOp>(parent);
+      func && argument.getOwner()->isEntryBlock() &&
+      argument.getArgNumber() >= func.getNumArguments()) {
+    unsigned index = argument.getArgNumber() - func.getNumArguments();
+    tile.alignment =
+        integerAttr(func.getWorkgroupAttributionAttr(index, align), 1);
+    tile.canAlign = true;
+  } else if (isa<gpu::LaunchOp>(parent)) {
+    tile.alignmentFix = "run gpu-kernel-outlining first: gpu.launch cannot say "
+                        "how its workgroup buffers are aligned";
+  } else {
+    if (auto func = dyn_cast<FunctionOpInterface>(parent);
+        func && argument.getOwner()->isEntryBlock())
+      tile.alignment = integerAttr(
+          func.getArgAttr(argument.getArgNumber(), align), tile.alignment);
+    tile.alignmentFix = "say how the buffer is aligned: llvm.align = 16 on the "
+                        "argument, or memref.assume_alignment";
+  }
+}
+
+static void describeBuffer(Tile &tile, Operation *scope) {
+  if (auto argument = dyn_cast<BlockArgument>(tile.buffer))
+    return describeArgument(argument, tile);
+  Operation *op = tile.buffer.getDefiningOp();
+  if (auto get = dyn_cast<memref::GetGlobalOp>(op)) {
+    if (memref::GlobalOp global = globalOf(get)) {
+      tile.alignment = global.getAlignment().value_or(1);
+      tile.canAlign = scope->isProperAncestor(global);
+    }
+    tile.alignmentFix = "give the memref.global an alignment of 16";
+  } else if (isa<gpu::DynamicSharedMemoryOp>(op)) {
+    tile.alignment = integerAttr(op->getAttr(kAlignmentAttrName), 1);
+    tile.canAlign = true;
+  } else {
+    tile.alignment = integerAttr(op->getAttr("alignment"), 1);
+    tile.alignmentFix =
+        "say how the buffer is aligned with memref.assume_alignment";
+  }
+}
+
+std::variant<Tile, Refusal> tile::traceTile(Value memref, Operation *scope) {
+  auto type = cast<MemRefType>(memref.getType());
+  Tile tile;
+  tile.elementType = type.getElementType();
+  tile.elementBits = bitsOf(tile.elementType);
+  FailureOr<SmallVector<int64_t>> strides = stridesOf(memref);
+  if (failed(strides)) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return Refusal{"must have a layout of constant strides, got " + text,
+                   "give the memref a strided layout with static strides"};
+  }
+  tile.layout = layout::strided(type.getShape(), *strides);
+  tile.offset = offsetOf(memref);
+
+  Value value = memref;
+  while (true) {
+    if (auto assume = value.getDefiningOp<memref::AssumeAlignmentOp>()) {
+      // Upstream leaves open whether the aligned pointer or the first element is meant: take it only
+      // where both are aligned alike.
+      Offset before = offsetOf(assume.getMemref());
+      auto type = cast<MemRefType>(value.getType());
+      int64_t alignment = assume.getAlignment();
+      if (alignment > tile.assumed.alignment && before.isStatic() &&
+          before.known * bitsOf(type.getElementType()) % (8 * alignment) == 0)
+        tile.assumed = {alignment, tile.shiftBytes};
+    }
+    if (Value source = sameAlignedPointer(value)) {
+      value = source;
+    } else if (auto view = value.getDefiningOp<memref::ViewOp>()) {
+      tile.shiftBytes.add(OpFoldResult(view.getByteShift()), 1);
+      value = view.getSource();
+    } else {
+      break;
+    }
+    if (!isa<MemRefType>(value.getType()))
+      return Refusal{"must be a view of a ranked buffer", ""};
+  }
+  tile.buffer = value;
+  auto bufferType = cast<MemRefType>(value.getType());
+  tile.bufferBytes = spannedBytes(bufferType, bitsOf(bufferType.getElementType()));
+  describeBuffer(tile, scope);
+  return tile;
+}
+
+void tile::alignBuffer(const Tile &tile, int64_t bytes) {
+  if (!tile.canAlign || tile.alignment >= bytes)
+    return;
+  Builder builder(tile.buffer.getContext());
+  IntegerAttr alignment = builder.getI64IntegerAttr(bytes);
+  if (auto argument = dyn_cast<BlockArgument>(tile.buffer)) {
+    auto func = cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp());
+    func.setWorkgroupAttributionAttr(
+        argument.getArgNumber() - func.getNumArguments(),
+        LLVM::LLVMDialect::getAlignAttrName(), alignment);
+    return;
+  }
+  Operation *op = tile.buffer.getDefiningOp();
+  if (auto get = dyn_cast<memref::GetGlobalOp>(op))
+    globalOf(get).setAlignmentAttr(alignment);
+  else
+    op->setAttr(kAlignmentAttrName, alignment);
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lib/Transforms/Passes.h"
+
+#include "dialect/TileDialect.h"
+#include "lib/Analysis/TransactionBytes.h"
+#include "lib/Analysis/Variant.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace tile {
+#define GEN_PASS_DEF_TILEANALYZELAYOUT
+#include "lib/Transforms/Passes.h.inc"
+} // namespace tile
+
+using namespace mlir;
+using namespace tile;
+
+/// The kernel, device function or launch that `op` stands in; null on the host.
+static Operation *deviceCodeAround(Operation *op) {
+  for (Operation *parent = op->getParentOp(); parent;
+       parent = parent->getParentOp()) {
+    if (isa<gpu::GPUFuncOp, gpu::LaunchOp>(parent))
+      return parent;
+    if (isa<FunctionOpInterface>(parent))
+      return isa_and_nonnull<gpu::GPUModuleOp>(parent->getParentOp()) ? parent
+                                                                      : nullptr;
+  }
+  return nullptr;
+}
+
+/// CTAs of a cluster, where the surroundings say it.
+static std::optional<int64_t> knownClusterSize(Operation *device) {
+  if (auto func = dyn_cast<gpu::GPUFuncOp>(device)) {
+    auto sizes = func->getAttrOfType<DenseI32ArrayAttr>("known_cluster_size");
+    if (!sizes)
+      return std::nullopt;
+    int64_t product = 1;
+    for (int32_t size : sizes.asArrayRef())
+      product *= size;
+    return product;
+  }
+  auto launch = dyn_cast<gpu::LaunchOp>(device);
+  if (!launch)
+    return std::nullopt;
+  std::optional<gpu::KernelDim3> sizes = launch.getClusterSizeOperandValues();
+  if (!sizes)
+    return 1;
+  int64_t product = 1;
+  for (Value size : {sizes->x, sizes->y, sizes->z}) {
+    IntegerAttr constant;
+    if (!matchPattern(size, m_Constant(&constant)))
+      return std::nullopt;
+    product *= constant.getInt();
+  }
+  return product;
+}
+
+static LogicalResult checkSurroundings(CopyAsyncOp op) {
+  Operation *device = deviceCodeAround(op);
+  if (!device) {
+    InFlightDiagnostic diag =
+        op.emitOpError("must stand in device code, got a host function");
+    diag.attachNote() << "move it into a gpu.func or the body of a gpu.launch";
+    return diag;
+  }
+  std::optional<int64_t> size = knownClusterSize(device);
+  if (!size)
+    return success();
+  if (*size <= 1) {
+    InFlightDiagnostic diag =
+        op.emitOpError("needs a cluster of more than one CTA, got a cluster "
+                       "known to be of 1");
+    diag.attachNote() << "launch the kernel with clusters of 2 or more";
+    return diag;
+  }
+  IntegerAttr rank;
+  if (matchPattern(op.getRank(), m_Constant(&rank)) && rank.getInt() >= *size) {
+    InFlightDiagnostic diag = op.emitOpError("rank must be in 0 to ");
+    diag << *size - 1 << " in a cluster of " << *size << ", got "
+         << rank.getInt();
+    diag.attachNote() << "name a CTA of the cluster, or launch larger clusters";
+    return diag;
+  }
+  return success();
+}
+
+static std::optional<Tile> trace(CopyAsyncOp op, StringRef side, Value memref,
+                                 Operation *scope) {
+  std::variant<Tile, Refusal> traced = traceTile(memref, scope);
+  if (auto *tile = std::get_if<Tile>(&traced))
+    return std::move(*tile);
+  const Refusal &refusal = std::get<Refusal>(traced);
+  InFlightDiagnostic diag = op.emitOpError(side) << ' ' << refusal.rule;
+  if (!refusal.fix.empty())
+    diag.attachNote() << refusal.fix;
+  return std::nullopt;
+}
+
+static CopyPlanAttr planAttr(MLIRContext *context, StringRef variant,
+                             const CopyPlan &plan) {
+  return CopyPlanAttr::get(context, variant, plan.chunkBytes, plan.count,
+                           plan.loops, plan.srcStart, plan.srcSteps,
+                           plan.dstStart, plan.dstSteps);
+}
+
+static LogicalResult analyze(CopyAsyncOp op, Operation *scope) {
+  if (failed(checkSurroundings(op)))
+    return failure();
+  std::optional<Tile> src = trace(op, "source", op.getSrc(), scope);
+  if (!src)
+    return failure();
+  std::optional<Tile> dst = trace(op, "destination", op.getDst(), scope);
+  if (!dst)
+    return failure();
+  CopyProblem problem{std::move(*src), std::move(*dst), op.getIssue()};
+
+  SmallVector<std::pair<StringRef, Refusal>> refusals;
+  for (const Variant &variant : getVariants()) {
+    if (op.getVariant() && *op.getVariant() != variant.name)
+      continue;
+    std::variant<CopyPlan, Refusal> result = variant.plan(problem);
+    if (auto *refusal = std::get_if<Refusal>(&result)) {
+      refusals.emplace_back(variant.name, std::move(*refusal));
+      continue;
+    }
+    const CopyPlan &plan = std::get<CopyPlan>(result);
+    op.setPlanAttr(planAttr(op.getContext(), variant.name, plan));
+    alignBuffer(problem.src, plan.alignment);
+    alignBuffer(problem.dst, plan.alignment);
+    return success();
+  }
+  InFlightDiagnostic diag = op.emitOpError("cannot be cut into ");
+  for (auto &[name, refusal] : refusals)
+    diag << (name == refusals.front().first ? "" : "; nor into ") << name
+         << " copies: " << refusal.rule;
+  for (auto &[name, refusal] : refusals)
+    if (!refusal.fix.empty())
+      diag.attachNote() << refusal.fix;
+  return diag;
+}
+
+namespace {
+struct AnalyzeLayout : tile::impl::TileAnalyzeLayoutBase<AnalyzeLayout> {
+  void runOnOperation() override {
+    Operation *root = getOperation();
+    bool allPlanned = true;
+    llvm::SetVector<Operation *> devices;
+    root->walk([&](CopyAsyncOp op) {
+      if (failed(analyze(op, root)))
+        allPlanned = false;
+      else
+        devices.insert(deviceCodeAround(op));
+    });
+    if (!allPlanned)
+      return signalPassFailure();
+    for (Operation *device : devices)
+      warnAboutTransactionBytes(device);
+  }
+};
+} // namespace

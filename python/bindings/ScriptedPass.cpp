@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "python/bindings/ScriptedPass.h"
+
+#include "dialect/TileDialect.h"
+#include "lib/Transforms/Passes.h"
+
+#include "mlir/CAPI/IR.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+#include <memory>
+
+using namespace mlir;
+
+namespace {
+
+struct Script {
+  std::string argument;
+  std::string description;
+  std::function<bool(MlirOperation)> run;
+};
+
+/// Runs on the outermost module only. Scheduled on nested ops, it would run in MLIR's worker threads,
+/// which wait for the interpreter lock that the thread waiting for them holds.
+class ScriptedPass final : public OperationPass<ModuleOp> {
+public:
+  explicit ScriptedPass(std::shared_ptr<const Script> script)
+      : OperationPass(TypeID::get<ScriptedPass>()), script(std::move(script)) {}
+
+  StringRef getName() const override { return script->argument; }
+  StringRef getArgument() const override { return script->argument; }
+  StringRef getDescription() const override { return script->description; }
+  std::unique_ptr<Pass> clonePass() const override {
+    return std::make_unique<ScriptedPass>(script);
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (module->getParentOp()) {
+      module.emitError() << "'" << script->argument
+                         << "' must run on the outermost module, got a nested "
+                            "one";
+      return signalPassFailure();
+    }
+    if (!script->run(wrap(module.getOperation())))
+      signalPassFailure();
+  }
+
+private:
+  std::shared_ptr<const Script> script;
+};
+
+/// The options of a scripted pipeline; all are text to us, the script knows better.
+class ScriptedOptions : public PassPipelineOptions<ScriptedOptions> {
+public:
+  explicit ScriptedOptions(const std::vector<tile::ScriptedOption> &declared) {
+    for (const tile::ScriptedOption &option : declared)
+      options.push_back(std::make_unique<Option<std::string>>(
+          *this, option.name, llvm::cl::desc(option.description),
+          llvm::cl::init(option.defaultValue)));
+  }
+  std::vector<std::string> values() const {
+    std::vector<std::string> result;
+    for (const auto &option : options)
+      result.push_back(option->getValue());
+    return result;
+  }
+
+private:
+  std::vector<std::unique_ptr<Option<std::string>>> options;
+};
+
+} // namespace
+
+MLIR_DECLARE_EXPLICIT_TYPE_ID(ScriptedPass)
+MLIR_DEFINE_EXPLICIT_TYPE_ID(ScriptedPass)
+
+void tile::registerScriptedPass(std::string argument, std::string description,
+                                std::function<bool(MlirOperation)> run) {
+  auto script = std::make_shared<const Script>(
+      Script{std::move(argument), std::move(description), std::move(run)});
+  registerPass([script] { return std::make_unique<ScriptedPass>(script); });
+}
+
+void tile::registerScriptedPipeline(
+    std::string argument, std::string description,
+    std::vector<ScriptedOption> declared,
+    std::function<std::pair<bool, std::string>(std::vector<std::string>)>
+        build) {
+  // The registry keeps references into the options for as long as the process lives.
+  auto &options = *new std::vector<ScriptedOption>(std::move(declared));
+  registerPassPipeline(
+      argument, description,
+      [&options, build](OpPassManager &manager, StringRef text,
+                        function_ref<LogicalResult(const Twine &)> error) {
+        ScriptedOptions parsed(options);
+        std::string message;
+        llvm::raw_string_ostream stream(message);
+        if (failed(parsed.parseFromString(text, stream)))
+          return error(message);
+        auto [succeeded, result] = build(parsed.values());
+        if (!succeeded)
+          return error(result);
+        if (failed(parsePassPipeline(result, manager, stream)))
+          return error(message);
+        return success();
+      },
+      [&options](function_ref<void(const mlir::detail::PassOptions &)> visit) {
+        visit(ScriptedOptions(options));
+      });
+}
+
+void tile::registerDialects(MlirDialectRegistry registry) {
+  DialectRegistry &target = *unwrap(registry);
+  target.insert<TileDialect>();
+}
+
+int tile::optMain(std::vector<std::string> arguments) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registerAllGPUToLLVMIRTranslations(registry);
+  registerDialects(wrap(&registry));
+  std::vector<char *> argv;
+  for (std::string &argument : arguments)
+    argv.push_back(argument.data());
+  return asMainReturnCode(MlirOptMain(static_cast<int>(argv.size()),
+                                      argv.data(), "tile-opt: the tile dialect",
+                                      registry));
+}
+
+void tile::emitError(MlirOperation op, const std::string &message,
+                     const std::string &note) {
+  InFlightDiagnostic diag = unwrap(op)->emitError(message);
+  if (!note.empty())
+    diag.attachNote() << note;
+}
+
+void tile::registerPasses() { registerTilePasses(); }

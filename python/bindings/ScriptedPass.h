@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Passes and pipelines whose body is a callback, in MLIR's registry under a name of their own, so that
+// textual pipelines, `tile-opt` and Python's PassManager all know them.
+#ifndef TILE_BINDINGS_SCRIPTED_PASS_H
+#define TILE_BINDINGS_SCRIPTED_PASS_H
+
+#include "mlir-c/IR.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tile {
+
+struct ScriptedOption {
+  std::string name;
+  std::string description;
+  std::string defaultValue;
+};
+
+/// The callback runs on the outermost `builtin.module` and returns whether it succeeded; it has then
+/// emitted a diagnostic. It must not let an exception out.
+void registerScriptedPass(std::string argument, std::string description,
+                          std::function<bool(MlirOperation)> run);
+
+/// The callback turns the values of `options`, in their order, into the text of a pipeline, or into an
+/// error (`false` and its text).
+void registerScriptedPipeline(
+    std::string argument, std::string description,
+    std::vector<ScriptedOption> options,
+    std::function<std::pair<bool, std::string>(std::vector<std::string>)>
+        build);
+
+/// Emits an error at `op`, with a note where there is one.
+void emitError(MlirOperation op, const std::string &message,
+               const std::string &note);
+
+/// Registers the passes of lib/Transforms; call it once.
+void registerPasses();
+
+/// `mlir-opt` with the tile dialect.
+int optMain(std::vector<std::string> arguments);
+
+/// Adds the tile dialect and what translating device code to LLVM IR needs.
+void registerDialects(MlirDialectRegistry registry);
+
+} // namespace tile
+
+#endif // TILE_BINDINGS_SCRIPTED_PASS_H

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The extension module `mlir_tile._tile`: what Python cannot say itself. Compiled with RTTI, which
+// nanobind needs and MLIR lacks, so it derives from no MLIR class.
+#include "dialect/TileDialect.h"
+#include "python/bindings/ScriptedPass.h"
+
+#include "mlir/Bindings/Python/NanobindAdaptors.h"
+#include "mlir/CAPI/IR.h"
+
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+using namespace mlir::python::nanobind_adaptors;
+
+template <typename T> static bool isA(MlirAttribute attribute) {
+  return mlir::isa<T>(unwrap(attribute));
+}
+
+template <typename T> static T as(MlirAttribute attribute) {
+  return mlir::cast<T>(unwrap(attribute));
+}
+
+static std::vector<int64_t> list(llvm::ArrayRef<int64_t> values) {
+  return {values.begin(), values.end()};
+}
+
+static void defineCopyPlan(nb::module_ &m) {
+  mlir_attribute_subclass(m, "CopyPlanAttr", isA<tile::CopyPlanAttr>)
+      .def_property_readonly(
+          "variant",
+          [](MlirAttribute self) {
+            return as<tile::CopyPlanAttr>(self).getVariant().str();
+          },
+          "The variant that issues the copies.")
+      .def_property_readonly(
+          "chunk_bytes",
+          [](MlirAttribute self) {
+            return as<tile::CopyPlanAttr>(self).getChunk();
+          },
+          "Bytes of one copy.")
+      .def_property_readonly(
+          "count",
+          [](MlirAttribute self) {
+            return as<tile::CopyPlanAttr>(self).getCount();
+          },
+          "How many copies; 0 for a tile of no elements.")
+      .def_property_readonly(
+          "total_bytes",
+          [](MlirAttribute self) {
+            return as<tile::CopyPlanAttr>(self).getTotalBytes();
+          },
+          "Bytes of all copies together.")
+      .def_property_readonly(
+          "loops",
+          [](MlirAttribute self) {
+            return list(as<tile::CopyPlanAttr>(self).getLoops());
+          },
+          "Extents of the loops over the copies, the outermost first.")
+      .def_property_readonly(
+          "src_start",
+          [](MlirAttribute self) {
+            return as<tile::CopyPlanAttr>(self).getSrcStart();
+          },
+          "Bytes from the source buffer's start to the first copy, as far as "
+          "known.")
+      .def_property_readonly(
+          "src_steps",
+          [](MlirAttribute self) {
+            return list(as<tile::CopyPlanAttr>(self).getSrcSteps());
+          },
+          "Bytes between copies in the source, for each loop.")
+      .def_property_readonly(
+          "dst_start",
+          [](MlirAttribute self) {
+            return as<tile::CopyPlanAttr>(self).getDstStart();
+          },
+          "Bytes from the destination buffer's start to the first copy, as far "
+          "as known.")
+      .def_property_readonly(
+          "dst_steps",
+          [](MlirAttribute self) {
+            return list(as<tile::CopyPlanAttr>(self).getDstSteps());
+          },
+          "Bytes between copies in the destination, for each loop.");
+}
+
+static void defineIssue(nb::module_ &m) {
+  mlir_attribute_subclass(m, "IssueAttr", isA<tile::IssueAttr>)
+      .def_property_readonly(
+          "value",
+          [](MlirAttribute self) {
+            return tile::stringifyIssue(as<tile::IssueAttr>(self).getValue())
+                .str();
+          },
+          "Who executes the op: thread, warp or cta.");
+}
+
+NB_MODULE(_tile, m) {
+  m.doc() = "The compiled part of mlir_tile";
+  defineCopyPlan(m);
+  defineIssue(m);
+  tile::registerPasses();
+
+  m.def("register_dialects", &tile::registerDialects, nb::arg("registry"),
+        "Add the tile dialect to a dialect registry.");
+  m.def("emit_error", &tile::emitError, nb::arg("op"), nb::arg("message"),
+        nb::arg("note"),
+        "Emit an error at an operation; an empty note is left out.");
+  m.def("register_pass", &tile::registerScriptedPass, nb::arg("argument"),
+        nb::arg("description"), nb::arg("run"),
+        "Register a pass on the outermost module by name. `run` takes the "
+        "operation and returns whether it succeeded; it must not raise.");
+  m.def(
+      "register_pipeline",
+      [](std::string argument, std::string description,
+         std::vector<std::tuple<std::string, std::string, std::string>> options,
+         std::function<std::pair<bool, std::string>(std::vector<std::string>)>
+             build) {
+        std::vector<tile::ScriptedOption> declared;
+        for (auto &[name, text, value] : options)
+          declared.push_back({name, text, value});
+        tile::registerScriptedPipeline(std::move(argument),
+                                       std::move(description),
+                                       std::move(declared), std::move(build));
+      },
+      nb::arg("argument"), nb::arg("description"), nb::arg("options"),
+      nb::arg("build"),
+      "Register a pipeline by name. `options` are (name, description, default); "
+      "`build` takes their values and returns (True, pipeline text) or (False, "
+      "error).");
+  m.def(
+      "opt_main",
+      [](std::vector<std::string> arguments) {
+        nb::gil_scoped_release released;
+        return tile::optMain(std::move(arguments));
+      },
+      nb::arg("arguments"),
+      "Run mlir-opt with the tile dialect; returns the exit status.");
+}

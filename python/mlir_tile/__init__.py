@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Asynchronous tile copies between the CTAs of a cluster, as an MLIR dialect.
+
+Importing this package makes the tile dialect known to every `mlir.ir.Context` made afterwards, and
+its passes and pipelines known to `mlir.passmanager.PassManager.parse`.
+"""
+
+from . import registration as _registration
+
+_registration.register()
+
+from .compiler import compile, context, lower, parse  # noqa: E402
+from .runtime.errors import (  # noqa: E402
+    CompileError,
+    DeviceUnavailable,
+    Error,
+    KernelTimeout,
+    LaunchError,
+)
+
+__all__ = [
+    "CompileError",
+    "DeviceUnavailable",
+    "Error",
+    "KernelTimeout",
+    "LaunchError",
+    "compile",
+    "context",
+    "lower",
+    "parse",
+]

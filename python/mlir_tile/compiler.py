@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From MLIR to an executable: contexts, parsing, the stages, and `compile`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mlir import ir
+from mlir.dialects import gpu
+from mlir.passmanager import PassManager
+
+from . import pipeline
+from .runtime.errors import CompileError
+from .target import DEFAULT_CHIP, DEFAULT_FEATURES
+
+if TYPE_CHECKING:
+    from .runtime.executable import Executable
+
+STAGES = ("analyze", "legalize", "nvvm", "ptx")
+
+
+def context() -> ir.Context:
+    """Return a new context with the tile dialect loaded, to be used in a `with` statement."""
+    made = ir.Context()
+    made.dialects["tile"]
+    return made
+
+
+def parse(text: str, *, source: str = "-") -> ir.Module:
+    """Parse a module in the current context; `source` names it in diagnostics.
+
+    Raises `CompileError` with the diagnostics of the parser and the verifier.
+    """
+    try:
+        op = ir.Operation.parse(text, source_name=source)
+    except ir.MLIRError as error:
+        raise compile_error("cannot parse the module", error) from None
+    module = op.opview if isinstance(op, ir.Operation) else op
+    if not isinstance(module, ir.Module | ir.OpView) or op.name != "builtin.module":
+        raise CompileError(f"{source}: must hold one module, got {op.name}")
+    return ir.Module.parse(text)
+
+
+def lower(
+    module: ir.Module,
+    to: str,
+    *,
+    chip: str = DEFAULT_CHIP,
+    features: str = DEFAULT_FEATURES,
+    opt_level: int = 3,
+    line_info: bool = False,
+) -> ir.Module:
+    """Return a copy of `module` as it leaves stage `to`; the module itself stays as it is.
+
+    `to` is "analyze", "legalize", "nvvm" or "ptx" (host LLVM IR with the PTX embedded). Raises
+    `ValueError` for options that no GPU has, and `CompileError` where a stage rejects the program.
+    """
+    if to not in STAGES:
+        raise ValueError(f"to must be one of {', '.join(STAGES)}, got {to!r}")
+    options = pipeline.Options(chip, features, "isa", opt_level, line_info)
+    options.check()
+    text = {
+        "analyze": pipeline.analyze(),
+        "legalize": pipeline.legalize(),
+        "nvvm": pipeline.nvvm(options),
+        "ptx": pipeline.binary(options),
+    }[to]
+    copy = module.operation.clone()
+    with module.context:
+        manager = PassManager.parse(f"builtin.module({text})")
+        try:
+            manager.run(copy)
+        except ir.MLIRError as error:
+            raise compile_error(f"stage {to} failed", error) from None
+    return copy
+
+
+def compile(
+    module: ir.Module,
+    *,
+    chip: str = DEFAULT_CHIP,
+    features: str = DEFAULT_FEATURES,
+    opt_level: int = 3,
+    line_info: bool = False,
+) -> Executable:
+    """Compile `module` and return its host functions, ready to be called, and its PTX.
+
+    Callable are the `func.func`s with the attribute `llvm.emit_c_interface`. `opt_level` is LLVM's,
+    0 to 3, for device and host. Raises as `lower` does.
+    """
+    from .runtime.executable import Executable
+    from .runtime.signature import signatures_of
+
+    signatures = signatures_of(module)
+    lowered = lower(
+        module, "ptx", chip=chip, features=features, opt_level=opt_level, line_info=line_info
+    )
+    return Executable(lowered, embedded_ptx(lowered), signatures, opt_level)
+
+
+def embedded_ptx(module: ir.Module) -> dict[str, str]:
+    """Return the PTX of each `gpu.binary` in `module`, by the name of its `gpu.module`."""
+    found = {}
+    for op in module.operation.regions[0].blocks[0]:
+        if op.operation.name == "gpu.binary":
+            blob = gpu.ObjectAttr(op.operation.attributes["objects"][0]).object
+            name = ir.StringAttr(op.operation.attributes["sym_name"]).value
+            found[name] = blob.rstrip(b"\0").decode()
+    return found
+
+
+def compile_error(what: str, error: ir.MLIRError) -> CompileError:
+    """Turn MLIR's exception into ours, with each diagnostic and its notes as text."""
+    diagnostics = [text for info in error.error_diagnostics for text in diagnostic_lines(info)]
+    return CompileError("\n".join(diagnostics) or what, diagnostics)
+
+
+def diagnostic_lines(info: ir.DiagnosticInfo, severity: str = "error") -> list[str]:
+    """Return a diagnostic and its notes as lines of `place: severity: message`."""
+    lines = [f"{place(info.location)}: {severity}: {info.message}"]
+    for note in info.notes:
+        lines += diagnostic_lines(note, "note")
+    return lines
+
+
+def place(location: ir.Location) -> str:
+    """Return `file:line:column`, or the location as MLIR prints it."""
+    if isinstance(location, ir.FileLineColLoc) or hasattr(location, "filename"):
+        return f"{location.filename}:{location.start_line}:{location.start_col}"
+    return str(location).removeprefix("loc(").removesuffix(")")

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Stage legalize, pass `tile-legalize-to-nvvm`: rewrite tile ops into NVVM.
+
+Reads only the plans that `tile-analyze-layout` left on the ops, and computes no stride.
+"""
+
+from collections.abc import Callable
+
+from mlir import ir
+from mlir.rewrite import PatternRewriter, RewritePatternSet, walk_and_apply_patterns
+
+from ..scripted import PassFailure, register_pass
+from .copy_async import legalize_copy_async
+
+Pattern = Callable[[ir.OpView, PatternRewriter], None]
+
+PATTERNS: dict[str, Pattern] = {"tile.copy_async": legalize_copy_async}
+
+
+def _guarded(pattern: Pattern, failures: list[BaseException]) -> Callable[..., bool]:
+    """Keep the pattern's exceptions on this side of MLIR's C++; True means no match there."""
+
+    def apply(op: ir.OpView, rewriter: PatternRewriter) -> bool:
+        if failures:
+            return True
+        try:
+            pattern(op, rewriter)
+        except BaseException as failure:  # noqa: BLE001
+            failures.append(failure)
+            return True
+        return False
+
+    return apply
+
+
+@register_pass("tile-legalize-to-nvvm", "Rewrite tile ops, as planned, into NVVM")
+def legalize_to_nvvm(module: ir.Operation) -> None:
+    """Rewrite every tile op of `module`, or fail by the name of one that is left."""
+    failures: list[BaseException] = []
+    patterns = RewritePatternSet()
+    for name, pattern in PATTERNS.items():
+        patterns.add(name, _guarded(pattern, failures))
+    walk_and_apply_patterns(module, patterns.freeze())
+    if failures:
+        raise failures[0]
+    refuse_leftovers(module)
+
+
+def refuse_leftovers(module: ir.Operation) -> None:
+    """Raise `PassFailure` at the first tile op under `module`."""
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name.startswith("tile."):
+            raise PassFailure(op, f"'{op.name}' op has no legalization")
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Stage legalize: rewrite `tile.copy_async` into the copies of its plan."""
+
+from collections.abc import Callable
+
+from mlir.rewrite import PatternRewriter
+
+from ..dialects import tile
+from ..scripted import PassFailure
+from . import bulk
+
+VARIANTS: dict[str, Callable[[tile.CopyAsyncOp], None]] = {"bulk": bulk.issue}
+
+
+def legalize_copy_async(op: tile.CopyAsyncOp, rewriter: PatternRewriter) -> None:
+    """Replace `op` by what the variant of its plan issues."""
+    if op.plan is None:
+        raise PassFailure(op, "'tile.copy_async' op has no plan", "run tile-analyze-layout first")
+    if op.plan.count:
+        with rewriter.ip, op.location:
+            VARIANTS[op.plan.variant](op)
+    rewriter.erase_op(op.operation)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Stage ptx: the pipelines from tile IR to a binary, over upstream's passes.
+
+Each function returns the text of a pipeline on the outermost module, so that `tile-opt`, Python's
+`PassManager.parse` and `mlir_tile.compile` run the same.
+"""
+
+from dataclasses import dataclass
+
+from .scripted import register_pipeline
+from .target import DEFAULT_CHIP, DEFAULT_FEATURES, check_target
+
+FORMATS = ("isa", "bin", "fatbin", "offload")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `tile-to-binary`.
+
+    `chip` is an LLVM processor such as `sm_90`, `features` a PTX version such as `+ptx81`, `format`
+    what `gpu-module-to-binary` embeds; `line_info` keeps source places as `.loc` lines of the PTX.
+    """
+
+    chip: str = DEFAULT_CHIP
+    features: str = DEFAULT_FEATURES
+    format: str = "isa"
+    opt_level: int = 3
+    line_info: bool = False
+
+    def check(self) -> None:
+        """Raise `ValueError` for what LLVM would abort on."""
+        check_target(self.chip, self.features)
+        if self.format not in FORMATS:
+            raise ValueError(f"format must be one of {', '.join(FORMATS)}, got '{self.format}'")
+        if not 0 <= self.opt_level <= 3:
+            raise ValueError(f"opt-level must be in 0 to 3, got {self.opt_level}")
+
+
+def analyze() -> str:
+    """Plan every copy. A kernel's own buffers can only be aligned once it is a function."""
+    return "gpu-kernel-outlining, tile-analyze-layout"
+
+
+def legalize() -> str:
+    """Go on from `analyze` until no tile op is left."""
+    return f"{analyze()}, tile-legalize-to-nvvm"
+
+
+def nvvm(options: Options) -> str:
+    """Go on from `legalize` until device code is LLVM IR."""
+    target = (
+        f"nvvm-attach-target{{chip={options.chip} features={options.features} "
+        f"O={options.opt_level}}}"
+    )
+    debug_info = (
+        "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}"
+        if options.line_info
+        else "strip-debuginfo"
+    )
+    return ", ".join(
+        [
+            legalize(),
+            "convert-nvgpu-to-nvvm",
+            "tile-place-shared-memory",
+            "convert-vector-to-scf",
+            "convert-scf-to-cf",
+            "convert-nvvm-to-llvm",
+            "convert-func-to-llvm",
+            "expand-strided-metadata",
+            target,
+            "lower-affine",
+            "convert-arith-to-llvm",
+            "convert-index-to-llvm",
+            "canonicalize",
+            "cse",
+            "gpu.module(convert-gpu-to-nvvm, canonicalize, cse, reconcile-unrealized-casts, "
+            f"{debug_info})",
+        ]
+    )
+
+
+def binary(options: Options) -> str:
+    """Go on from `nvvm` until host code is LLVM IR with the kernels embedded."""
+    return ", ".join(
+        [
+            nvvm(options),
+            "gpu-to-llvm",
+            f"gpu-module-to-binary{{format={options.format}}}",
+            "convert-math-to-llvm",
+            "canonicalize",
+            "cse",
+            "reconcile-unrealized-casts",
+        ]
+    )
+
+
+@register_pipeline(
+    "tile-to-binary",
+    "From tile IR to host LLVM IR with the GPU binary embedded",
+    [
+        ("chip", "LLVM processor to compile for, sm_90 or newer", DEFAULT_CHIP),
+        ("features", "PTX version, +ptx80 or newer", DEFAULT_FEATURES),
+        ("format", "what to embed: isa (PTX), bin or fatbin", "isa"),
+        ("opt-level", "LLVM optimization level, 0 to 3", "3"),
+        ("line-info", "keep source places as .loc lines of the PTX", "false"),
+    ],
+)
+def tile_to_binary(
+    chip: str, features: str, format: str, opt_level: str, line_info: str
+) -> str:
+    """Check the options' texts and return the pipeline."""
+    if not opt_level.isdecimal():
+        raise ValueError(f"opt-level must be in 0 to 3, got '{opt_level}'")
+    if line_info not in ("true", "false", "1", "0"):
+        raise ValueError(f"line-info must be true or false, got '{line_info}'")
+    options = Options(chip, features, format, int(opt_level), line_info in ("true", "1"))
+    options.check()
+    return binary(options)

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""tile-opt: mlir-opt with the tile dialect, its passes and its pipelines."""
+
+import sys
+import traceback
+
+
+def main() -> int:
+    """Run mlir-opt on `sys.argv`; return its exit status."""
+    import mlir_tile.registration  # noqa: F401  (registers by being imported)
+    from mlir_tile import _tile, scripted
+
+    status: int = _tile.opt_main(["tile-opt", *sys.argv[1:]])
+    if exception := scripted.take_exception():
+        traceback.print_exception(exception)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

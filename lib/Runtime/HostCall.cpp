@@ -316,6 +316,11 @@ bool HostCall::waitForEvent(CUevent event) {
   return check(result, call);
 }
 
+bool HostCall::isRunning(CUstream stream) const {
+  return std::any_of(running.begin(), running.end(),
+                     [&](auto &launch) { return launch.first == stream; });
+}
+
 bool HostCall::waitForAll() {
   std::vector<CUstream> streams;
   for (auto &[stream, owner] : owned.streams)
@@ -348,33 +353,33 @@ void HostCall::finish() {
   leave();
 }
 
-/// Failures in here have nobody to tell: either the context is lost and all is
-/// gone with it, or the first failure has already been recorded.
+/// What fails to be released is not tried again: the driver's clean-up calls
+/// also report errors of earlier work, and have then released all the same.
 void HostCall::releaseOwned() {
   auto in = [&](CUcontext owner) {
-    if (owner && owner != context.context) {
-      driver->cuCtxSetCurrent(owner);
-      context = driver->key(owner);
-    }
+    if (owner == context.context)
+      return;
+    check(driver->cuCtxSetCurrent(owner), "cuCtxSetCurrent");
+    context = driver->key(owner);
   };
   for (auto &[event, owner] : owned.events) {
     in(owner);
-    driver->cuEventDestroy(event);
+    check(driver->cuEventDestroy(event), "cuEventDestroy");
   }
   for (auto &[pointer, owner] : owned.hostMemory)
     if (owner) {
       in(owner);
-      driver->cuMemHostUnregister(pointer);
-    }
-  for (auto &[pointer, memory] : owned.memory)
-    if (!ok() || memory.first == MemoryKind::TensorMap) {
-      in(memory.second);
-      driver->cuMemFree(pointer);
+      check(driver->cuMemHostUnregister(pointer), "cuMemHostUnregister");
     }
   for (auto &[stream, owner] : owned.streams) {
     in(owner);
-    driver->cuStreamDestroy(stream);
+    check(driver->cuStreamDestroy(stream), "cuStreamDestroy");
   }
+  for (auto &[pointer, memory] : owned.memory)
+    if (!ok() || memory.first == MemoryKind::TensorMap) {
+      in(memory.second);
+      check(driver->cuMemFree(pointer), "cuMemFree");
+    }
   owned = Owned();
 }
 

@@ -46,6 +46,8 @@ public:
   /// Blocks until `stream` or `event` has completed or the time is up.
   bool waitForStream(CUstream stream);
   bool waitForEvent(CUevent event);
+  /// Whether this call has launched something there since it last waited.
+  bool isRunning(CUstream stream) const;
   /// Waits for every stream that this call uses.
   bool waitForAll();
   bool hasTimeout() const { return options.timeoutSeconds > 0; }

@@ -77,17 +77,15 @@ void hostRegister(HostCall &call, void *pointer, uint64_t sizeBytes) {
 
 void hostUnregister(HostCall &call, void *pointer) {
   auto known = call.owned.hostMemory.find(pointer);
-  bool isKnown = known != call.owned.hostMemory.end();
-  if (isKnown && !known->second) { // registered by somebody else
+  if (call.isBracket) {
+    if (known == call.owned.hostMemory.end() || !call.waitForAll())
+      return;
+    bool isForeign = !known->second;
     call.owned.hostMemory.erase(known);
-    return;
+    if (isForeign)
+      return;
   }
-  if (call.isBracket && (!isKnown || !call.waitForAll()))
-    return;
-  if (call.check(call.api().cuMemHostUnregister(pointer),
-                 "cuMemHostUnregister") &&
-      isKnown)
-    call.owned.hostMemory.erase(pointer);
+  call.check(call.api().cuMemHostUnregister(pointer), "cuMemHostUnregister");
 }
 } // namespace
 
@@ -116,17 +114,16 @@ TILE_RUNTIME_EXPORT void mgpuMemFree(void *pointer, CUstream requested) {
   bool isPool =
       known != memory.end() && known->second.first == MemoryKind::Pool;
   if (isPool && stream) {
-    if (!call->check(call->api().cuMemFreeAsync(address(pointer), stream),
-                     "cuMemFreeAsync"))
-      return;
-  } else {
-    // cuMemFree waits for the device, without a time limit.
-    if (call->isBracket && !call->waitForAll())
-      return;
-    if (!call->check(call->api().cuMemFree(address(pointer)), "cuMemFree"))
-      return;
+    memory.erase(known);
+    call->check(call->api().cuMemFreeAsync(address(pointer), stream),
+                "cuMemFreeAsync");
+    return;
   }
+  // cuMemFree waits for the device, without a time limit.
+  if (call->isBracket && !call->waitForAll())
+    return;
   memory.erase(address(pointer));
+  call->check(call->api().cuMemFree(address(pointer)), "cuMemFree");
 }
 
 TILE_RUNTIME_EXPORT void mgpuMemcpy(void *target, void *source,

@@ -28,10 +28,10 @@ TILE_RUNTIME_EXPORT void mgpuStreamDestroy(CUstream stream) {
   if (!call || !stream || call->isGivenStream(stream))
     return;
   // The errors of what is still running would have nowhere to arrive.
-  if (call->isBracket && !call->waitForStream(stream))
+  if (call->isRunning(stream) && !call->waitForStream(stream))
     return;
-  if (call->check(call->api().cuStreamDestroy(stream), "cuStreamDestroy"))
-    call->owned.streams.erase(stream);
+  call->owned.streams.erase(stream);
+  call->check(call->api().cuStreamDestroy(stream), "cuStreamDestroy");
 }
 
 TILE_RUNTIME_EXPORT void mgpuStreamSynchronize(CUstream stream) {
@@ -61,9 +61,10 @@ TILE_RUNTIME_EXPORT CUevent mgpuEventCreate() {
 
 TILE_RUNTIME_EXPORT void mgpuEventDestroy(CUevent event) {
   EntryPoint call;
-  if (call && event &&
-      call->check(call->api().cuEventDestroy(event), "cuEventDestroy"))
-    call->owned.events.erase(event);
+  if (!call || !event)
+    return;
+  call->owned.events.erase(event);
+  call->check(call->api().cuEventDestroy(event), "cuEventDestroy");
 }
 
 TILE_RUNTIME_EXPORT void mgpuEventSynchronize(CUevent event) {

@@ -63,6 +63,18 @@ def device_info() -> DeviceInfo:
         driver = cuda_driver()
     except DeviceUnavailable as error:
         return DeviceInfo("", (), str(error))
+    if driver not in _known:
+        info = _ask(driver)
+        if not info.devices:
+            return info
+        _known[driver] = info
+    return _known[driver]
+
+
+_known: dict[int, DeviceInfo] = {}
+
+
+def _ask(driver: int) -> DeviceInfo:
     version = ctypes.c_int()
     count = library().tile_runtime_device_count(driver, ctypes.byref(version))
     major, minor = divmod(version.value, 1000)
@@ -102,11 +114,11 @@ def resolve_device(device: str) -> int | None:
     if device == "emulator":
         return None
     if device == "auto":
-        usable = device_info().usable
-        if not usable:
+        info = device_info()
+        if not info.usable:
             return None
-        # The caller's current context counts, where its device can do the work.
-        return CURRENT if device_info().devices[0].is_usable else usable[0].ordinal
+        # The caller's current context counts, unless its device may be one that is too old.
+        return CURRENT if info.usable == info.devices else info.usable[0].ordinal
     match = re.fullmatch(r"cuda(?::(\d+))?", device)
     if match is None:
         raise ValueError(f'device must be "auto", "cuda", "cuda:N" or "emulator", got {device!r}')

@@ -67,6 +67,8 @@ def is_same_element(dtype: np.dtype[Any], element: str) -> bool:
         return True
     if not dtype.isnative:
         return False
+    if element in _ML_DTYPES and dtype.kind == "V" and dtype.fields is None:
+        return bool(dtype.itemsize == expected.itemsize)  # how .npy files hold such a type
     is_bit = element == "i1" and dtype in (np.dtype(np.int8), np.dtype(np.uint8))
     is_unsigned = dtype.kind == "u" and expected.kind == "i" and dtype.itemsize == expected.itemsize
     return is_bit or is_unsigned

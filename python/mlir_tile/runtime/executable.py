@@ -22,7 +22,7 @@ from mlir.execution_engine import ExecutionEngine
 from mlir_tile.runtime.devices import resolve_device
 from mlir_tile.runtime.driver_emulator import Session, emulator_driver
 from mlir_tile.runtime.dtypes import dtype_of
-from mlir_tile.runtime.errors import EmulatorError, Error
+from mlir_tile.runtime.errors import CompileError, EmulatorError, Error
 from mlir_tile.runtime.library import (
     KERNEL_TIMEOUT,
     Failure,
@@ -147,19 +147,38 @@ class Executable:
     def _function(self, name: str) -> Any:
         with self._lock:
             if self._engine is None:
-                library()
-                self._engine = ExecutionEngine(
-                    self._module,
-                    opt_level=self._opt_level,
-                    shared_libs=[str(library_path()), *_runner_libraries()],
-                )
-                self._engine.initialize()
+                self._engine = self._make_engine()
             if name not in self._functions:
                 address = self._engine.raw_lookup(f"_mlir_ciface_{name}")
                 if not address:
                     raise Error(f"the compiled module has no function '_mlir_ciface_{name}'")
                 self._functions[name] = _PACKED(address)
             return self._functions[name]
+
+    def _make_engine(self) -> ExecutionEngine:
+        library()
+        diagnostics: list[str] = []
+
+        def keep(diagnostic: ir.Diagnostic) -> bool:
+            diagnostics.append(str(diagnostic))
+            return True
+
+        handler = self._module.context.attach_diagnostic_handler(keep)
+        try:
+            engine = ExecutionEngine(
+                self._module,
+                opt_level=self._opt_level,
+                shared_libs=[str(library_path()), *_runner_libraries()],
+            )
+        except RuntimeError as error:
+            reason = "; ".join(diagnostics) or str(error)
+            raise CompileError(
+                f"the host code cannot be compiled: {reason}", diagnostics
+            ) from error
+        finally:
+            handler.detach()
+        engine.initialize()
+        return engine
 
 
 def _run(driver: int, options: Options, function: Any, packed: Any) -> Failure:

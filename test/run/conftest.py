@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Fixtures for tests of the run stage: a fake CUDA driver, and programs to run on it."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import fake_cuda
+import pytest
+from mlir_tile.runtime import devices, executable
+from mlir_tile.runtime.library import library
+
+
+@pytest.fixture(scope="session")
+def fake_driver_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if fake_cuda.compiler() is None:
+        pytest.skip("no C++ compiler to build the fake driver with")
+    return fake_cuda.build(tmp_path_factory.mktemp("fake_driver"))
+
+
+MakeFake = Callable[[], fake_cuda.FakeDriver]
+
+
+@pytest.fixture
+def make_fake(fake_driver_library: Path, monkeypatch: pytest.MonkeyPatch) -> MakeFake:
+    """Return what puts a fresh fake driver in the place of libcuda.so.1."""
+
+    def make() -> fake_cuda.FakeDriver:
+        driver = fake_cuda.FakeDriver(fake_driver_library)
+        why = ctypes.c_char_p()
+        path = str(fake_driver_library).encode()
+        handle = library().tile_runtime_driver_load(path, ctypes.byref(why))
+        assert handle, why.value
+        for module in (devices, executable):
+            monkeypatch.setattr(module, "cuda_driver", lambda: handle)
+        return driver
+
+    return make
+
+
+@pytest.fixture
+def fake(make_fake: MakeFake) -> Iterator[fake_cuda.FakeDriver]:
+    """A fresh fake driver, checked for leaks at the end of the test."""
+    driver = make_fake()
+    yield driver
+    driver.fail(nth=0)
+    gc.collect()
+    assert driver.leaks() == {}
+    assert driver.live("modules") == 0
+    assert driver.live("contexts") == 0

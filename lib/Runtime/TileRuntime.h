@@ -41,8 +41,8 @@ typedef enum TileRuntimeFailureKind {
   TILE_RUNTIME_CONTEXT_LOST = 4        // an earlier failure took the context
 } TileRuntimeFailureKind;
 
-/// The texts live until the thread's next tile_runtime_begin or
-/// tile_runtime_last_error; they are empty where nothing applies.
+/// The texts live until the thread closes another bracket or asks for its last
+/// error again; they are empty where nothing applies.
 typedef struct TileRuntimeFailure {
   int32_t kind;
   int32_t code; // the CUresult, 0 if the runtime itself refused

@@ -42,12 +42,13 @@ def make_fake(fake_driver_library: Path, monkeypatch: pytest.MonkeyPatch) -> Mak
 
 
 @pytest.fixture
-def fake(make_fake: MakeFake) -> Iterator[fake_cuda.FakeDriver]:
+def fake(make_fake: MakeFake, request: pytest.FixtureRequest) -> Iterator[fake_cuda.FakeDriver]:
     """A fresh fake driver, checked for leaks at the end of the test."""
     driver = make_fake()
     yield driver
     driver.fail(nth=0)
     gc.collect()
     assert driver.leaks() == {}
-    assert driver.live("modules") == 0
+    if "program" not in request.fixturenames:  # which is still alive, and with it its module
+        assert driver.live("modules") == 0
     assert driver.live("contexts") == 0

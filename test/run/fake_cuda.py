@@ -52,6 +52,10 @@ class FakeDriver:
     def hang(self, is_hung: bool = True) -> None:
         self._library.fake_hang(int(is_hung))
 
+    def hang_at_exit(self) -> None:
+        """Make the driver's own clean-up at process exit never return."""
+        self._library.fake_hang_at_exit()
+
     def set_device_attribute(self, attribute: int, value: int) -> None:
         self._library.fake_set_device_attribute(attribute, value)
 

@@ -27,6 +27,76 @@ KERNEL = """
   }
 """
 
+# Waits for a phase that nobody completes.
+HANGING_KERNEL = """
+  gpu.module @kernels {
+    gpu.func @hang(%a: memref<?xf32>, %x: f32) kernel {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %ticks = arith.constant 10000000 : index
+      %false = arith.constant false
+      %bars = nvgpu.mbarrier.create
+        -> <memorySpace = #gpu.address_space<workgroup>>
+      nvgpu.mbarrier.init %bars[%c0], %c1
+        : <memorySpace = #gpu.address_space<workgroup>>
+      nvgpu.mbarrier.try_wait.parity %bars[%c0], %false, %ticks
+        : <memorySpace = #gpu.address_space<workgroup>>
+      memref.store %x, %a[%c0] : memref<?xf32>
+      gpu.return
+    }
+  }
+"""
+
+# Stores 2^42 bytes behind the buffer.
+STRAY_KERNEL = """
+  gpu.module @kernels {
+    gpu.func @stray(%a: memref<?xf32>, %x: f32) kernel {
+      %far = arith.constant 1099511627776 : index
+      memref.store %x, %a[%far] : memref<?xf32>
+      gpu.return
+    }
+  }
+"""
+
+# Each thread adds its CTA's rank in the cluster to `x`.
+RANK_KERNEL = """
+  gpu.module @kernels {
+    gpu.func @rank(%a: memref<?xf32>, %x: f32) kernel {
+      %b = gpu.block_id x
+      %n = gpu.block_dim x
+      %t = gpu.thread_id x
+      %o = arith.muli %b, %n : index
+      %i = arith.addi %o, %t : index
+      %r = gpu.cluster_block_id x
+      %r32 = arith.index_cast %r : index to i32
+      %rf = arith.sitofp %r32 : i32 to f32
+      %y = arith.addf %x, %rf : f32
+      memref.store %y, %a[%i] : memref<?xf32>
+      gpu.return
+    }
+  }
+"""
+
+
+def shared_kernel(shared_bytes: int) -> str:
+    """Return a kernel that passes `x` through the last four bytes of its dynamic shared memory."""
+    return f"""
+  gpu.module @kernels {{
+    llvm.mlir.global external @dynamic() {{addr_space = 3 : i32, alignment = 16 : i64}}
+      : !llvm.array<0 x i8>
+    gpu.func @last(%a: memref<?xf32>, %x: f32) kernel {{
+      %c0 = arith.constant 0 : index
+      %base = llvm.mlir.addressof @dynamic : !llvm.ptr<3>
+      %p = llvm.getelementptr %base[{shared_bytes - 4}] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+      llvm.store volatile %x, %p : f32, !llvm.ptr<3>
+      %y = llvm.load volatile %p : !llvm.ptr<3> -> f32
+      memref.store %y, %a[%c0] : memref<?xf32>
+      gpu.return
+    }}
+  }}
+"""
+
+
 CONSTANTS = """
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

@@ -47,6 +47,7 @@ SHARED_BYTES_PER_BLOCK = 227 * 1024
 DEFAULT_DYNAMIC_SHARED_BYTES = 48 * 1024
 _DEVICE_ATTRIBUTES = {16: 132, 75: 9, 76: 0, 97: SHARED_BYTES_PER_BLOCK, 115: 0}
 _CONTEXT = 1
+FIRST_DEVICE_ADDRESS = 1 << 47
 
 _P = ctypes.c_void_p
 _INT = ctypes.c_int
@@ -142,15 +143,16 @@ class Session:
     `checks`.
     """
 
-    def __init__(self, schedule: Any = None, checks: Any = None) -> None:
+    def __init__(
+        self, schedule: Any = None, checks: Any = None, timeout: float | None = None
+    ) -> None:
         try:
             import tile_emulator as te
         except ModuleNotFoundError as error:
             raise Error(f'device="emulator" needs the package tile_emulator: {error}') from error
-        options = {"schedule": schedule, "checks": checks}
+        options = {"schedule": schedule, "checks": checks, "max_seconds": timeout}
         self.device = te.Device(**{k: v for k, v in options.items() if v is not None})
         self._exception: BaseException | None = None
-        self._allocations: dict[int, int] = {}
         self._managed: dict[int, ctypes.Array[ctypes.c_char]] = {}
         self._outer: Session | None = None
 
@@ -178,34 +180,26 @@ class Session:
 
     def allocate(self, size_bytes: int) -> int:
         """Return new device memory."""
-        address = int(self.device.alloc(size_bytes))
-        self._allocations[address] = size_bytes
-        return address
+        return int(self.device.alloc(size_bytes))
 
     def allocate_managed(self, size_bytes: int) -> int:
         """Return memory that the host program itself may read and write."""
         buffer = ctypes.create_string_buffer(size_bytes)
         address = ctypes.addressof(buffer)
         self._managed[address] = buffer
-        self.map_host(address, size_bytes)
-        return address
-
-    def map_host(self, address: int, size_bytes: int) -> None:
-        """Let kernels use host memory at its own address."""
         self.device.map_host(address, size_bytes)
+        return address
 
     def free(self, address: int) -> None:
         """Release what `allocate` or `allocate_managed` returned."""
         if self._managed.pop(address, None) is not None:
             self.device.unmap_host(address)
-        elif self._allocations.pop(address, None) is not None:
-            self.device.free(address)
         else:
-            raise _Result(INVALID_VALUE)
+            self.device.free(address)
 
     def is_on_device(self, address: int) -> bool:
-        """Whether an address is in device memory."""
-        return any(base <= address < base + size for base, size in self._allocations.items())
+        """Whether an address is the emulator's: those of processes are below."""
+        return address >= FIRST_DEVICE_ADDRESS
 
     def copy(self, target: int, source: int, size_bytes: int) -> None:
         """Copy between any two of host and device memory."""
@@ -291,7 +285,6 @@ _nothing("cuCtxSetCurrent", _P)
 _nothing("cuCtxPushCurrent", _P)
 _nothing("cuCtxPopCurrent", _P_P)
 _nothing("cuFuncSetAttribute", _P, _INT, _INT)
-_nothing("cuMemHostUnregister", _P)
 _nothing("cuStreamDestroy", _P)
 _nothing("cuStreamQuery", _P)
 _nothing("cuStreamSynchronize", _P)
@@ -430,7 +423,12 @@ def cuMemsetD32Async(target: int, value: int, count: int, _stream: int) -> None:
 
 @_entry(_P, _SIZE, _UINT)
 def cuMemHostRegister(address: int, size_bytes: int, _flags: int) -> None:
-    _session().map_host(address, size_bytes)
+    _session().device.map_host(address, size_bytes)
+
+
+@_entry(_P)
+def cuMemHostUnregister(address: int) -> None:
+    _session().device.unmap_host(address)
 
 
 def _guarded(function: Callable[..., None]) -> Callable[..., int]:

@@ -85,8 +85,9 @@ class KernelTimeout(LaunchError):
 class EmulatorError(LaunchError):
     """The emulator stopped a program; `__cause__` is its own exception.
 
-    `kind` is the emulator's word for what went wrong ("deadlock", "in-flight", ...), "launch" for
-    a launch that it refuses and "ptx" for text that it cannot read.
+    `kind` is the emulator's word for what a kernel did wrong ("deadlock", "in-flight", ...),
+    "launch" for a launch that it refuses, "memory" for a copy outside of its memory and "ptx" for
+    text that it cannot read.
     """
 
     def __init__(self, message: str, *, kind: str, launch: Launch | None = None) -> None:

@@ -91,8 +91,8 @@ class Executable:
           emulator), "cuda" (the caller's current CUDA context, else GPU 0), "cuda:N", "emulator".
         - `stream`: a CUDA stream for the work, as an integer or an object with `cuda_stream`,
           `ptr`, `handle` or `__cuda_stream__`. The call then waits only where the program waits.
-        - `timeout`: seconds that any single wait for the GPU may take. The emulator needs none: it
-          finds waits that cannot end.
+        - `timeout`: seconds that any single wait for the GPU may take, or that the emulator may work
+          on one launch. The emulator finds waits that cannot end without it.
         - `schedule`, `checks`: passed to the emulator.
 
         Raises `TypeError` or `ValueError` for wrong arguments before anything runs,
@@ -114,7 +114,7 @@ class Executable:
         if ordinal is None:
             if stream is not None:
                 raise ValueError("stream must be None on the emulator, which has no streams")
-            self._emulate(function, packed, Session(schedule, checks))
+            self._emulate(function, packed, Session(schedule, checks, timeout))
         else:
             if schedule is not None or checks is not None:
                 raise ValueError('schedule and checks need device="emulator"')
@@ -139,9 +139,11 @@ class Executable:
 
         if not isinstance(exception, te.Error):
             raise exception
-        kind = getattr(
-            exception, "kind", "launch" if isinstance(exception, te.LaunchError) else "ptx"
-        )
+        kind = getattr(exception, "kind", "memory")
+        if isinstance(exception, te.LaunchError):
+            kind = "launch"
+        elif isinstance(exception, te.PTXError):
+            kind = "ptx"
         raise EmulatorError(str(exception), kind=kind, launch=failure.launch()) from exception
 
     def _function(self, name: str) -> Any:

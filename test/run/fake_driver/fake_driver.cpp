@@ -11,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -124,6 +125,12 @@ void fake_forget() {
   s.modules.clear();
   s.registered.clear();
   s.memory.clear();
+}
+void fake_hang_at_exit() {
+  std::atexit([] {
+    while (true)
+      pause();
+  });
 }
 void fake_hang(int hung) { state().isHung = hung; }
 void fake_set_device_attribute(int attribute, int value) {

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The mgpu* entry points called one by one, as host code does, in and outside brackets."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import fake_cuda
+import numpy as np
+import pytest
+from mlir_tile.runtime import devices
+from mlir_tile.runtime.library import Failure, Options, library
+
+POINTERS = (
+    "mgpuMemAlloc",
+    "mgpuStreamCreate",
+    "mgpuEventCreate",
+    "mgpuModuleLoad",
+    "mgpuModuleLoadJIT",
+    "mgpuModuleGetFunction",
+    "mgpuTensorMapEncodeTiledMemref",
+)
+
+
+@pytest.fixture
+def mgpu() -> Callable[..., int | None]:
+    """Return a caller of entry points by name without their prefix."""
+
+    def call(name: str, *arguments: object) -> int | None:
+        function = getattr(library(), f"mgpu{name}")
+        function.restype = ctypes.c_void_p if f"mgpu{name}" in POINTERS else None
+        converted = [ctypes.c_void_p(a) if a is None else a for a in arguments]
+        return function(*converted)
+
+    return call
+
+
+@contextmanager
+def bracket(device: int = -1, timeout: float = 0.0) -> Iterator[Failure]:
+    failure = Failure()
+    options = Options(device, 0, None, timeout)
+    library().tile_runtime_begin(devices.cuda_driver(), ctypes.byref(options))
+    try:
+        yield failure
+    finally:
+        library().tile_runtime_end(ctypes.byref(failure))
+
+
+def pointer(value: int | None) -> ctypes.c_void_p:
+    return ctypes.c_void_p(value)
+
+
+def descriptor(array: np.ndarray, offset: int = 0) -> ctypes.Array[ctypes.c_int64]:
+    strides = [stride // array.itemsize for stride in array.strides]
+    base = array.ctypes.data - offset * array.itemsize
+    fields = [base, base, offset, *array.shape, *strides]
+    return (ctypes.c_int64 * len(fields))(*fields)
+
+
+def test_events_order_and_are_waited_for(fake: fake_cuda.FakeDriver, mgpu) -> None:
+    with bracket() as failure:
+        stream, event = mgpu("StreamCreate"), mgpu("EventCreate")
+        mgpu("EventRecord", pointer(event), pointer(stream))
+        mgpu("EventSynchronize", pointer(event))
+    assert failure.kind == 0
+    assert "cuEventSynchronize" in fake.log()
+
+
+def test_waiting_for_an_event_ends_with_the_time(fake: fake_cuda.FakeDriver, mgpu) -> None:
+    with bracket(timeout=0.02) as failure:
+        event = mgpu("EventCreate")
+        fake.hang()
+        mgpu("EventSynchronize", pointer(event))
+    assert failure.message.startswith(b"work that was on the stream before did not end within")
+    fake.forget()
+
+
+@pytest.mark.parametrize("name", ["cuEventQuery", "cuEventSynchronize"])
+def test_a_failing_wait_for_an_event_is_recorded(
+    name: str, fake: fake_cuda.FakeDriver, mgpu
+) -> None:
+    fake.fail(name)
+    with bracket(timeout=1.0 if name == "cuEventQuery" else 0.0) as failure:
+        mgpu("EventSynchronize", pointer(mgpu("EventCreate")))
+    assert failure.call == name.encode()
+
+
+def test_an_empty_allocation_is_null(fake: fake_cuda.FakeDriver, mgpu) -> None:
+    with bracket() as failure:
+        assert mgpu("MemAlloc", ctypes.c_uint64(0), None, False) is None
+        mgpu("MemFree", None, None)
+    assert failure.kind == 0
+
+
+def test_memory_outlives_a_host_call_that_succeeds(fake: fake_cuda.FakeDriver, mgpu) -> None:
+    with bracket() as failure:
+        memory = mgpu("MemAlloc", ctypes.c_uint64(64), None, False)
+    assert failure.kind == 0
+    assert fake.leaks() == {"memory": 1}
+    with bracket() as failure:
+        mgpu("MemFree", pointer(memory), None)
+    assert failure.kind == 0
+
+
+def test_shared_memory_that_cannot_be_had_can_still_be_written(
+    fake: fake_cuda.FakeDriver, mgpu
+) -> None:
+    fake.fail("cuMemAllocManaged")
+    with bracket() as failure:
+        memory = mgpu("MemAlloc", ctypes.c_uint64(64), None, True)
+        ctypes.memset(memory, 1, 64)
+        later = mgpu("MemAlloc", ctypes.c_uint64(1 << 16), None, True)
+        ctypes.memset(later, 1, 1 << 16)
+    assert failure.call == b"cuMemAllocManaged"
+
+
+def test_host_memory_is_registered_once_and_released_with_the_call(
+    fake: fake_cuda.FakeDriver, mgpu
+) -> None:
+    array = np.zeros(16, np.float32)
+    with bracket() as failure:
+        for _ in range(2):
+            mgpu("MemHostRegister", pointer(array.ctypes.data), ctypes.c_uint64(array.nbytes))
+    assert failure.kind == 0
+
+
+def test_memory_that_somebody_else_registered_stays_registered(
+    fake: fake_cuda.FakeDriver, mgpu
+) -> None:
+    array = np.zeros(16, np.float32)
+    where = pointer(array.ctypes.data)
+    foreign = ctypes.CDLL(str(fake.path))
+    foreign.cuMemHostRegister_v2(where, ctypes.c_size_t(array.nbytes), 0)
+    with bracket() as failure:
+        mgpu("MemHostRegister", where, ctypes.c_uint64(array.nbytes))
+        mgpu("MemHostUnregister", where)
+    assert failure.kind == 0
+    assert fake.live("registered") == 1
+    foreign.cuMemHostUnregister(where)
+
+
+def test_a_strided_memref_is_registered_from_its_first_byte(
+    fake: fake_cuda.FakeDriver, mgpu
+) -> None:
+    array = np.zeros((4, 8), np.float32)[::-1, 2:6]
+    memref = descriptor(array, offset=3)
+    with bracket() as failure:
+        mgpu("MemHostRegisterMemRef", ctypes.c_int64(2), memref, ctypes.c_int64(4))
+        assert fake.live("registered") == 1
+        mgpu("MemHostUnregister", pointer(array[::-1].ctypes.data))
+        assert fake.live("registered") == 0
+    assert failure.kind == 0
+
+
+def test_a_program_may_choose_another_device(fake: fake_cuda.FakeDriver, mgpu) -> None:
+    with bracket() as failure:
+        first = mgpu("StreamCreate")
+        assert fake.current_device() == 0
+        mgpu("SetDefaultDevice", 1)
+        assert fake.current_device() == 1
+        second = mgpu("StreamCreate")
+        assert first != second
+    assert failure.kind == 0
+    assert fake.current_device() == -1
+
+
+@pytest.mark.parametrize("name", ["cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent"])
+def test_a_device_that_cannot_be_chosen_is_recorded(
+    name: str, fake: fake_cuda.FakeDriver, mgpu
+) -> None:
+    with bracket() as failure:
+        fake.fail(name)
+        mgpu("SetDefaultDevice", 1)
+        mgpu("StreamCreate")
+    assert failure.call == name.encode()
+
+
+def test_a_tensor_map_goes_from_the_fastest_dimension(fake: fake_cuda.FakeDriver, mgpu) -> None:
+    array = np.zeros((4, 6, 8), np.float16)[:, :5, :]
+    memref = descriptor(array, offset=5)
+    box = (ctypes.c_int64 * 3)(2, 3, 4)
+    float16 = 6
+    with bracket() as failure:
+        made = mgpu(
+            "TensorMapEncodeTiledMemref", ctypes.c_int64(3), memref, float16, 0, 0, 0, 0, box
+        )
+        words = (ctypes.c_uint64 * 16).from_buffer_copy(ctypes.string_at(made, 128))
+    assert failure.kind == 0
+    assert words[0] == 3
+    assert list(words[1:4]) == [8, 5, 4]
+    assert list(words[6:9]) == [4, 3, 2]
+    assert list(words[11:13]) == [16, 96]
+
+
+@pytest.mark.parametrize("name", ["cuTensorMapEncodeTiled", "cuMemAlloc", "cuMemcpyAsync"])
+def test_a_tensor_map_that_fails_leaves_nothing(
+    name: str, fake: fake_cuda.FakeDriver, mgpu
+) -> None:
+    array = np.zeros((4, 8), np.float16)
+    box = (ctypes.c_int64 * 2)(2, 4)
+    fake.fail(name)
+    with bracket() as failure:
+        made = mgpu(
+            "TensorMapEncodeTiledMemref", ctypes.c_int64(2), descriptor(array), 6, 0, 0, 0, 0, box
+        )
+        assert made is None
+    assert failure.call == name.encode()
+
+
+def test_a_tensor_map_of_rank_6_is_refused(fake: fake_cuda.FakeDriver, mgpu) -> None:
+    array = np.zeros((1,) * 6, np.float16)
+    box = (ctypes.c_int64 * 6)(*[1] * 6)
+    with bracket() as failure:
+        mgpu("TensorMapEncodeTiledMemref", ctypes.c_int64(6), descriptor(array), 6, 0, 0, 0, 0, box)
+    assert b"rank of 1 to 5" in failure.message
+
+
+def test_brackets_nest(fake: fake_cuda.FakeDriver, mgpu) -> None:
+    with bracket() as outer:
+        fake.fail("cuStreamCreate")
+        with bracket() as inner:
+            mgpu("StreamCreate")
+        assert inner.call == b"cuStreamCreate"
+        assert mgpu("StreamCreate")
+    assert outer.kind == 0
+
+
+def test_outside_brackets_the_first_error_is_kept_until_asked_for(
+    fake: fake_cuda.FakeDriver, mgpu
+) -> None:
+    failure = Failure()
+    assert mgpu("StreamCreate") is None or True
+    kind = library().tile_runtime_last_error(ctypes.byref(failure))
+    if kind:  # no driver here: the usual case of machines without a GPU
+        assert failure.message.startswith((b"no CUDA driver", b"cuInit failed", b"GPU "))
+    assert library().tile_runtime_last_error(ctypes.byref(failure)) == 0

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Processes that used the run-time library end quietly and with their own status."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent
+
+PRELUDE = f"""
+import sys
+sys.path.insert(0, {str(FOLDER)!r})
+import numpy as np
+from host_programs import *
+from mlir_tile.runtime import *
+from fake_cuda import FakeDriver
+from pathlib import Path
+import os
+fake = FakeDriver(Path(os.environ["MLIR_TILE_DRIVER"]))
+array = np.zeros(64, np.float32)
+"""
+
+
+def run(body: str, driver: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", PRELUDE + textwrap.dedent(body)],
+        env={**os.environ, "MLIR_TILE_DRIVER": str(driver)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("ending", ["", "del program", "sys.exit(0)"])
+def test_an_engine_may_outlive_the_interpreter(ending: str, fake_driver_library: Path) -> None:
+    body = f"""
+        program = compile_text(FILL)
+        program.invoke("main", array, 1.0, device="cuda")
+        kept = program.invoke
+        print("end", flush=True)
+        {ending}
+    """
+    done = run(body, fake_driver_library)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+HANG = """
+program = compile_text(FILL)
+fake.hang()
+try:
+    program.invoke("main", array, 1.0, device="cuda", timeout=0.05)
+except KernelTimeout as error:
+    sys.stdout.write("timed out")
+"""
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_a_hang_leaves_the_status_and_the_output_alone(
+    status: int, fake_driver_library: Path
+) -> None:
+    done = run(HANG + f"sys.exit({status})", fake_driver_library)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "timed out", "")
+
+
+def test_after_a_hang_the_drivers_own_clean_up_does_not_run(fake_driver_library: Path) -> None:
+    done = run("fake.hang_at_exit()\n" + HANG, fake_driver_library)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "timed out", "")
+
+
+def test_without_a_driver_the_library_loads_and_says_so() -> None:
+    environment = {k: v for k, v in os.environ.items() if k != "MLIR_TILE_DRIVER"}
+    environment["MLIR_TILE_DRIVER"] = "/nonexistent/libcuda.so.1"
+    done = subprocess.run(
+        [sys.executable, "-c", "from mlir_tile.runtime import *; print(device_info().reason)"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stdout.startswith("no CUDA driver: /nonexistent/libcuda.so.1: cannot open")

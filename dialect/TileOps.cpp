@@ -30,7 +30,7 @@ static ParseResult parseIssue(OpAsmParser &parser, IssueAttr &issue) {
 
 static void printIssue(OpAsmPrinter &printer, Operation *, IssueAttr issue) {
   if (issue.getValue() != Issue::Thread)
-    printer << "issue(" << stringifyIssue(issue.getValue()) << ')';
+    printer << " issue(" << stringifyIssue(issue.getValue()) << ')';
 }
 
 #define GET_OP_CLASSES

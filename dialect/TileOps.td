@@ -75,7 +75,7 @@ def Tile_CopyAsyncOp : Tile_Op<"copy_async", [MemoryEffects<[MemRead, MemWrite]>
     OptionalAttr<Tile_CopyPlanAttr>:$plan
   );
   let assemblyFormat = [{
-    $src `to` $dst `cta` `(` $rank `)` `mbarrier` `(` $barriers `[` $barrier_index `]` `)`
+    $src `to` $dst `cta` `(` $rank `)` `mbarrier` `(` $barriers `[` $barrier_index `]` `)` ``
     custom<Issue>($issue) attr-dict
     `:` qualified(type($src)) `to` qualified(type($dst)) `,` qualified(type($barriers))
   }];

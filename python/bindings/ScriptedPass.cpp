@@ -5,6 +5,12 @@
 #include "lib/Transforms/Passes.h"
 
 #include "mlir/CAPI/IR.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -32,6 +38,13 @@ public:
   explicit ScriptedPass(std::shared_ptr<const Script> script)
       : OperationPass(TypeID::get<ScriptedPass>()), script(std::move(script)) {}
 
+  /// What a script may build. An op of a dialect that is not loaded cannot be made.
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
+                    memref::MemRefDialect, NVVM::NVVMDialect,
+                    nvgpu::NVGPUDialect, scf::SCFDialect,
+                    vector::VectorDialect>();
+  }
   StringRef getName() const override { return script->argument; }
   StringRef getArgument() const override { return script->argument; }
   StringRef getDescription() const override { return script->description; }

@@ -6,6 +6,7 @@
 
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
 #include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Support.h"
 
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/pair.h>
@@ -20,6 +21,10 @@ template <typename T> static bool isA(MlirAttribute attribute) {
   return mlir::isa<T>(unwrap(attribute));
 }
 
+template <typename T> static MlirTypeID typeId() {
+  return wrap(mlir::TypeID::get<T>());
+}
+
 template <typename T> static T as(MlirAttribute attribute) {
   return mlir::cast<T>(unwrap(attribute));
 }
@@ -29,7 +34,8 @@ static std::vector<int64_t> list(llvm::ArrayRef<int64_t> values) {
 }
 
 static void defineCopyPlan(nb::module_ &m) {
-  mlir_attribute_subclass(m, "CopyPlanAttr", isA<tile::CopyPlanAttr>)
+  mlir_attribute_subclass(m, "CopyPlanAttr", isA<tile::CopyPlanAttr>,
+                          typeId<tile::CopyPlanAttr>)
       .def_property_readonly(
           "variant",
           [](MlirAttribute self) {
@@ -89,7 +95,8 @@ static void defineCopyPlan(nb::module_ &m) {
 }
 
 static void defineIssue(nb::module_ &m) {
-  mlir_attribute_subclass(m, "IssueAttr", isA<tile::IssueAttr>)
+  mlir_attribute_subclass(m, "IssueAttr", isA<tile::IssueAttr>,
+                          typeId<tile::IssueAttr>)
       .def_property_readonly(
           "value",
           [](MlirAttribute self) {

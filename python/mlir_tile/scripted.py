@@ -7,6 +7,7 @@ itself, by the `PassManager.run` or the tool that ran the pass.
 
 import functools
 import threading
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,11 @@ def take_exception() -> BaseException | None:
     return exception
 
 
+def take_traceback() -> str:
+    """Return the text of that exception and its traceback, which needs no context; empty if none."""
+    return _pending.traceback if take_exception() else ""
+
+
 def register_pass(argument: str, description: str) -> Callable[[Any], Any]:
     """Register the decorated function, which takes the outermost module, as pass `argument`.
 
@@ -55,6 +61,7 @@ def register_pass(argument: str, description: str) -> Callable[[Any], Any]:
                 return False
             except BaseException as exception:  # noqa: BLE001
                 _pending.exception = exception
+                _pending.traceback = traceback.format_exc()
                 text = f"'{argument}' raised {type(exception).__name__}: {exception}"
                 _tile.emit_error(op, text, "")
                 return False

@@ -2,7 +2,6 @@
 """tile-opt: mlir-opt with the tile dialect, its passes and its pipelines."""
 
 import sys
-import traceback
 
 
 def main() -> int:
@@ -11,8 +10,7 @@ def main() -> int:
     from mlir_tile import _tile, scripted
 
     status: int = _tile.opt_main(["tile-opt", *sys.argv[1:]])
-    if exception := scripted.take_exception():
-        traceback.print_exception(exception)
+    sys.stderr.write(scripted.take_traceback())
     return status
 
 

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from typing import Any
 
 import numpy as np
 
-try:
-    import ml_dtypes
-except ModuleNotFoundError:  # bf16 and f8 arrays are for those who install it
-    ml_dtypes = None
-
 __all__ = ["dtype_of", "element_names", "is_same_element"]
+
+# bf16 and f8 arrays are for those who install it.
+_ml_dtypes: Any = None
+if importlib.util.find_spec("ml_dtypes"):
+    _ml_dtypes = importlib.import_module("ml_dtypes")
 
 _NUMPY = {
     "i1": np.bool_,
@@ -49,8 +51,8 @@ def dtype_of(element: str, default: Any = _REQUIRED) -> Any:
     signless = element[1:] if element[:2] in ("si", "ui") else element
     if signless in _NUMPY:
         return np.dtype(_NUMPY[signless])
-    if element in _ML_DTYPES and ml_dtypes is not None:
-        found = getattr(ml_dtypes, _ML_DTYPES[element], None)
+    if element in _ML_DTYPES and _ml_dtypes is not None:
+        found = getattr(_ml_dtypes, _ML_DTYPES[element], None)
         if found is not None:
             return np.dtype(found)
     if default is not _REQUIRED:

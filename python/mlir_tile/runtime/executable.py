@@ -91,8 +91,8 @@ class Executable:
           emulator), "cuda" (the caller's current CUDA context, else GPU 0), "cuda:N", "emulator".
         - `stream`: a CUDA stream for the work, as an integer or an object with `cuda_stream`,
           `ptr`, `handle` or `__cuda_stream__`. The call then waits only where the program waits.
-        - `timeout`: seconds that any single wait for the GPU may take, or that the emulator may work
-          on one launch. The emulator finds waits that cannot end without it.
+        - `timeout`: seconds that any single wait for the GPU may take, or that the emulator may
+          work on one launch. The emulator finds waits that cannot end without it.
         - `schedule`, `checks`: passed to the emulator.
 
         Raises `TypeError` or `ValueError` for wrong arguments before anything runs,

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What host functions take from Python, checked before anything runs; no device involved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import host_programs
+import numpy as np
+import pytest
+from mlir_tile.runtime import Executable, Signature
+
+HOST = """
+module attributes {gpu.container_module} {
+  func.func @first(%a: memref<4x?xf32, strided<[?, ?], offset: ?>>, %i: index, %j: index) -> f32
+      attributes {llvm.emit_c_interface} {
+    %x = memref.load %a[%i, %j] : memref<4x?xf32, strided<[?, ?], offset: ?>>
+    return %x : f32
+  }
+  func.func @offset(%a: memref<4xf32, strided<[2], offset: 3>>, %i: index) -> f32
+      attributes {llvm.emit_c_interface} {
+    %x = memref.load %a[%i] : memref<4xf32, strided<[2], offset: 3>>
+    return %x : f32
+  }
+  func.func @plain(%a: memref<4x8xf16>) attributes {llvm.emit_c_interface} { return }
+  func.func @rows(%a: memref<?x8xi32>) attributes {llvm.emit_c_interface} { return }
+  func.func @padded(%a: memref<2x4xf32, strided<[16, 1]>>) attributes {llvm.emit_c_interface} {
+    return
+  }
+  func.func @zero_d(%a: memref<f64>) -> f64 attributes {llvm.emit_c_interface} {
+    %x = memref.load %a[] : memref<f64>
+    return %x : f64
+  }
+  func.func @unranked(%a: memref<*xf32>) -> index attributes {llvm.emit_c_interface} {
+    %r = memref.rank %a : memref<*xf32>
+    return %r : index
+  }
+  func.func @scalars(%a: i1, %b: i8, %c: i64, %d: f16, %e: f64, %f: i32) -> f64
+      attributes {llvm.emit_c_interface} {
+    %a64 = arith.uitofp %a : i1 to f64
+    %b64 = arith.sitofp %b : i8 to f64
+    %c64 = arith.sitofp %c : i64 to f64
+    %d64 = arith.extf %d : f16 to f64
+    %f64 = arith.sitofp %f : i32 to f64
+    %s0 = arith.addf %a64, %b64 : f64
+    %s1 = arith.addf %s0, %c64 : f64
+    %s2 = arith.addf %s1, %d64 : f64
+    %s3 = arith.addf %s2, %e : f64
+    %s4 = arith.addf %s3, %f64 : f64
+    return %s4 : f64
+  }
+  func.func @bf(%a: memref<2xbf16>, %x: bf16) attributes {llvm.emit_c_interface} {
+    %c1 = arith.constant 1 : index
+    memref.store %x, %a[%c1] : memref<2xbf16>
+    return
+  }
+  func.func @answer() -> i32 attributes {llvm.emit_c_interface} {
+    %x = arith.constant 42 : i32
+    return %x : i32
+  }
+  func.func @is_even(%a: i32) -> i1 attributes {llvm.emit_c_interface} {
+    %x = arith.trunci %a : i32 to i1
+    %true = arith.constant true
+    %y = arith.xori %x, %true : i1
+    return %y : i1
+  }
+  func.func @made() -> memref<4xf32> attributes {llvm.emit_c_interface} {
+    %m = memref.alloc() : memref<4xf32>
+    return %m : memref<4xf32>
+  }
+  func.func @complex(%a: complex<f32>) attributes {llvm.emit_c_interface} { return }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def host() -> Executable:
+    return host_programs.compile_text(HOST)
+
+
+@pytest.fixture
+def call(host: Executable, fake):
+    def invoke(name: str, *arguments: Any) -> Any:
+        return host.invoke(name, *arguments, device="cuda")
+
+    return invoke
+
+
+def test_strides_are_honoured(call) -> None:
+    whole = np.arange(96, dtype=np.float32).reshape(8, 12)
+    view = whole[::2, 1::3]
+    for i in range(4):
+        for j in range(view.shape[1]):
+            assert call("first", view, i, j) == view[i, j]
+    assert call("first", whole[7:3:-1, ::-1], 1, 2) == whole[6, 9]
+    assert call("first", whole.T[:4], 3, 5) == whole[5, 3]
+
+
+def test_a_static_offset_is_applied_once(call) -> None:
+    whole = np.arange(20, dtype=np.float32)
+    view = whole[3:11:2]
+    assert [call("offset", view, i) for i in range(4)] == [3, 5, 7, 9]
+
+
+def test_zero_dimensions_and_unranked_memrefs(call) -> None:
+    assert call("zero_d", np.array(2.5)) == 2.5
+    assert call("unranked", np.zeros((2, 3, 4), np.float32)) == 3
+
+
+def test_scalars_of_every_width(call) -> None:
+    assert call("scalars", True, -3, 1 << 40, 0.5, 0.25, np.int32(7)) == (1 << 40) + 5.75
+    assert call("scalars", np.bool_(False), 0, 0, 0, 0, 0) == 0
+    assert call("answer") == 42
+    assert call("is_even", 4) is True
+    assert call("is_even", 3) is False
+
+
+def test_bf16_comes_from_ml_dtypes(call) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    array = np.zeros(2, ml_dtypes.bfloat16)
+    call("bf", array, 1.5)
+    assert array.tolist() == [0.0, 1.5]
+    call("bf", np.zeros(2, "V2"), 1.5)
+
+
+def test_an_extent_of_1_may_have_any_stride(call) -> None:
+    call("rows", np.zeros((5, 8), np.int32)[::5])
+
+
+def test_unsigned_arrays_are_the_same_bits(call) -> None:
+    call("rows", np.zeros((3, 8), np.uint32))
+
+
+def test_arrays_with_dlpack_are_taken(call) -> None:
+    class Foreign:
+        def __init__(self) -> None:
+            self.array = np.array(3.5)
+
+        def __dlpack__(self, **options: Any) -> Any:
+            return self.array.__dlpack__(**options)
+
+        def __dlpack_device__(self) -> Any:
+            return self.array.__dlpack_device__()
+
+    assert call("zero_d", Foreign()) == 3.5
+
+
+READ_ONLY = np.zeros((4, 8), np.float16)
+READ_ONLY.flags.writeable = False
+
+WRONG: list[tuple[str, tuple[Any, ...], type[Exception], str]] = [
+    ("plain", (), TypeError, r"'plain' takes 1 arguments (memref<4x8xf16>), got 0"),
+    (
+        "plain",
+        (np.zeros((4, 8), np.float32),),
+        TypeError,
+        "argument 0 of 'plain' must have element type f16, as memref<4x8xf16> does, got float32",
+    ),
+    (
+        "plain",
+        (np.zeros((4, 9), np.float16),),
+        ValueError,
+        "argument 0 of 'plain' must have shape 4x8, as memref<4x8xf16> does, got 4x9",
+    ),
+    ("plain", (np.zeros(32, np.float16),), ValueError, "must have shape 4x8"),
+    ("rows", (np.zeros((4, 9), np.int32),), ValueError, "must have shape ?x8"),
+    (
+        "plain",
+        (np.zeros((4, 16), np.float16)[:, ::2],),
+        ValueError,
+        "argument 0 of 'plain' must have stride 8 in dimension 0",
+    ),
+    ("plain", (np.zeros((8, 4), np.float16).T,), ValueError, "must have stride 8 in dimension 0"),
+    ("padded", (np.zeros((2, 4), np.float32),), ValueError, "must have stride 16 in dimension 0"),
+    ("plain", (READ_ONLY,), ValueError, "argument 0 of 'plain' must be writeable"),
+    ("plain", ([1, 2],), TypeError, "must be a NumPy array for memref<4x8xf16>, got list [1, 2]"),
+    ("plain", (np.zeros((4, 8), ">f2"),), TypeError, "must have element type f16"),
+    (
+        "first",
+        (np.zeros((4, 4), "f4,i2")["f0"], 0, 0),
+        ValueError,
+        "must have strides of whole elements (4 bytes), got 6 bytes in dimension 1",
+    ),
+    ("first", (np.zeros((4, 4), np.float32), 1.5, 0), TypeError, "argument 1 of 'first' must be"),
+    ("scalars", (2, 0, 0, 0, 0, 0), ValueError, "argument 0 of 'scalars' must be from 0 to 1"),
+    ("scalars", (0, 256, 0, 0, 0, 0), ValueError, "must be from -128 to 255, got 256"),
+    ("scalars", (0, 0, 0, "x", 0, 0), TypeError, "argument 3 of 'scalars' must be a number"),
+    ("made", (), TypeError, "it returns memref<4xf32>; pass memrefs as arguments"),
+    ("complex", (1j,), TypeError, "argument 0 has type complex<f32>"),
+    ("nothing", (), ValueError, "no host function 'nothing' with llvm.emit_c_interface, have: "),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "kind", "text"), WRONG, ids=[f"{w[0]}-{i}" for i, w in enumerate(WRONG)]
+)
+def test_wrong_arguments_are_named_before_anything_runs(
+    name: str, arguments: tuple[Any, ...], kind: type[Exception], text: str, call, fake
+) -> None:
+    fake.clear_log()
+    with pytest.raises(kind) as caught:
+        call(name, *arguments)
+    assert text in str(caught.value)
+    assert fake.log() == []
+
+
+def test_signatures_can_be_given_as_text() -> None:
+    signature = Signature.of("f", ["memref<4x?xf16, strided<[?, 1], offset: ?>>", "index", "f32"])
+    assert str(signature.arguments[0]) == "memref<4x?xf16, strided<[?, 1], offset: ?>>"
+    assert str(signature.arguments[1]) == "index"
+    assert signature.result is None
+
+
+def test_host_code_that_cannot_be_compiled_says_why(fake) -> None:
+    from mlir import ir
+    from mlir_tile.runtime import CompileError
+
+    with ir.Context():
+        module = ir.Module.parse("func.func @main() attributes {llvm.emit_c_interface} { return }")
+        program = Executable(module, {}, {"main": []})
+        with pytest.raises(CompileError, match="the host code cannot be compiled") as caught:
+            program.invoke("main", device="cuda")
+        assert caught.value.diagnostics

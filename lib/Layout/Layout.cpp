@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Layout/Layout.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstdlib>
 #include <unordered_map>
@@ -52,10 +54,92 @@ std::optional<Range> tile::layout::reach(const Layout &layout) {
   return range;
 }
 
-/// Whether the strides alone say that no two elements meet: each jumps over all that the smaller ones
-/// reach.
+int64_t tile::layout::extentOf(const Dimension &dimension) {
+  int64_t product = 1;
+  for (Mode mode : dimension)
+    product *= mode.extent;
+  return product;
+}
+
+/// The offsets of the elements at most `window` away from the far end of the
+/// tile, as distances from that end: the lowest element, or the highest.
+static DenseSet<int64_t> distancesFromEnd(ArrayRef<Mode> modes,
+                                          int64_t window) {
+  DenseSet<int64_t> distances{0};
+  for (Mode mode : modes) {
+    int64_t step = std::abs(mode.stride);
+    if (step == 0)
+      continue;
+    SmallVector<int64_t> before(distances.begin(), distances.end());
+    for (int64_t distance : before)
+      for (int64_t i = 1; i < mode.extent && i <= (window - distance) / step;
+           ++i)
+        distances.insert(distance + i * step);
+  }
+  return distances;
+}
+
+std::optional<Range> tile::layout::places(const Layout &layout) {
+  std::optional<Range> range = reach(layout);
+  if (!range || AddOverflow(range->lowest, layout.offset, range->lowest) ||
+      AddOverflow(range->highest, layout.offset, range->highest))
+    return std::nullopt;
+  if (!layout.swizzle)
+    return range;
+  // A swizzle keeps each block in its place: only the elements of the lowest
+  // and the highest block matter.
+  assert(range->lowest >= 0 && "a swizzle counts from the buffer's start");
+  int64_t block = layout.swizzle->block();
+  SmallVector<Mode, 6> modes = flatten(layout);
+  Range result{INT64_MAX, 0};
+  for (int64_t distance :
+       distancesFromEnd(modes, block - 1 - range->lowest % block))
+    result.lowest = std::min(result.lowest,
+                             layout.swizzle->apply(range->lowest + distance));
+  for (int64_t distance : distancesFromEnd(modes, range->highest % block))
+    result.highest = std::max(result.highest,
+                              layout.swizzle->apply(range->highest - distance));
+  return result;
+}
+
+std::optional<int64_t> tile::layout::cosize(const Layout &layout) {
+  if (size(layout) == 0)
+    return 0;
+  std::optional<Range> range = places(layout);
+  if (!range || range->highest == INT64_MAX)
+    return std::nullopt;
+  return range->highest + 1;
+}
+
+int64_t tile::layout::place(const Layout &layout,
+                            ArrayRef<int64_t> coordinate) {
+  int64_t offset = layout.offset;
+  for (auto [dimension, index] : zip_equal(layout.dimensions, coordinate)) {
+    int64_t rest = index;
+    for (Mode mode : reverse(dimension)) {
+      offset += rest % mode.extent * mode.stride;
+      rest /= mode.extent;
+    }
+  }
+  return applyTo(layout.swizzle, offset);
+}
+
+SmallVector<int64_t, 4> tile::layout::coordinateOf(const Layout &layout,
+                                                   int64_t index) {
+  SmallVector<int64_t, 4> coordinate(layout.dimensions.size());
+  for (size_t i = coordinate.size(); i-- > 0;) {
+    int64_t extent = extentOf(layout.dimensions[i]);
+    coordinate[i] = index % extent;
+    index /= extent;
+  }
+  return coordinate;
+}
+
+/// Whether the strides alone say that no two elements meet: each jumps over all
+/// that the smaller ones reach.
 static bool strictlyNested(SmallVector<Mode, 6> modes) {
-  sort(modes, [](Mode a, Mode b) { return std::abs(a.stride) < std::abs(b.stride); });
+  sort(modes,
+       [](Mode a, Mode b) { return std::abs(a.stride) < std::abs(b.stride); });
   int64_t reached = 0;
   for (Mode mode : modes) {
     int64_t last = 0;

@@ -4,6 +4,8 @@
 #ifndef TILE_LAYOUT_LAYOUT_H
 #define TILE_LAYOUT_LAYOUT_H
 
+#include "lib/Layout/Swizzle.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -20,8 +22,12 @@ struct Mode {
 /// The modes of one dimension of the tile, the slowest first; plain strided dimensions have one.
 using Dimension = llvm::SmallVector<Mode, 2>;
 
+/// The element at a coordinate lies at `swizzle(offset + sum of digit * stride)`, the digits being the
+/// coordinate's in the modes of its dimension.
 struct Layout {
   llvm::SmallVector<Dimension, 4> dimensions;
+  int64_t offset = 0;
+  std::optional<Swizzle> swizzle;
 };
 
 /// The layout of a strided buffer: one mode for each dimension.
@@ -53,7 +59,8 @@ struct Refinement {
 /// strides mean nothing. Requires that the dimensions have the same extents, none of them 0.
 Refinement refine(const Layout &src, const Layout &dst);
 
-/// A tile cut into runs that are contiguous on both sides.
+/// A tile cut into runs that are contiguous on both sides. A run begins on each side at
+/// `swizzle(offset + shift + sum of index * step)`.
 struct Runs {
   /// Elements of one run.
   int64_t length = 1;
@@ -62,22 +69,45 @@ struct Runs {
   /// What to add to the offset of each side so that every stride of the destination is positive.
   int64_t srcShift = 0;
   int64_t dstShift = 0;
+  std::optional<Swizzle> srcSwizzle;
+  std::optional<Swizzle> dstSwizzle;
 };
 
-/// Gathers the longest run: modes whose stride equals the length so far on both sides, in any order.
+/// Merges pairs of loops, neighbours or not, of which one goes on where the other ends on both sides.
+void mergeLoops(llvm::SmallVectorImpl<PairedMode> &loops);
+
+/// Gathers the longest run, swizzles aside: modes whose stride equals the length so far on both sides, in any order.
 /// No partition of the tile into runs of one length has longer ones: with the destination's strides
 /// made positive, the run that begins at its lowest element ends where the gathered one does.
 /// Nothing if an offset does not fit 64 bits.
 std::optional<Runs> gatherRuns(llvm::ArrayRef<PairedMode> modes);
 
-/// The lowest and the highest element that a tile reaches from its start.
+/// The lowest and the highest element that a tile reaches.
 struct Range {
   int64_t lowest;
   int64_t highest;
 };
 
-/// Nothing if the range does not fit 64 bits.
+/// What the modes reach from the tile's start, neither offset nor swizzle counted. Nothing if it does
+/// not fit 64 bits.
 std::optional<Range> reach(const Layout &layout);
+
+/// The lowest and the highest place of an element, offset and swizzle counted. Nothing if they do not
+/// fit 64 bits. With a swizzle, no offset may be negative.
+std::optional<Range> places(const Layout &layout);
+
+/// Elements that a buffer of this layout spans from its start; 0 for an empty tile. Nothing if the
+/// number does not fit 64 bits.
+std::optional<int64_t> cosize(const Layout &layout);
+
+/// The coordinates of one dimension: the product of its extents.
+int64_t extentOf(const Dimension &dimension);
+
+/// The place of the element at `coordinate`. Requires a layout whose places fit 64 bits.
+int64_t place(const Layout &layout, llvm::ArrayRef<int64_t> coordinate);
+
+/// The coordinate of a linear index in row-major order.
+llvm::SmallVector<int64_t, 4> coordinateOf(const Layout &layout, int64_t index);
 
 /// Two coordinates, as linear indices of the tile in row-major order, that share one place.
 struct Overlap {

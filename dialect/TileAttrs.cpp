@@ -23,6 +23,7 @@ namespace {
 struct PlanSide {
   int64_t start = 0;
   SmallVector<int64_t> steps;
+  SmallVector<int64_t> swizzle;
 };
 } // namespace
 
@@ -40,14 +41,18 @@ static ParseResult parseField(AsmParser &parser, StringRef key,
                  parser.parseInteger(number));
 }
 
-/// `key = {start = 0, steps = [512]}`
+/// `key = {start = 0, steps = [512]}`, perhaps with `, swizzle = [3, 4, 3]` inside
 static ParseResult parseSide(AsmParser &parser, StringRef key, PlanSide &side) {
-  return failure(parser.parseKeyword(key) || parser.parseEqual() ||
-                 parser.parseLBrace() ||
-                 parseField(parser, "start", side.start) ||
-                 parser.parseComma() || parser.parseKeyword("steps") ||
-                 parser.parseEqual() || parseNumbers(parser, side.steps) ||
-                 parser.parseRBrace());
+  if (parser.parseKeyword(key) || parser.parseEqual() || parser.parseLBrace() ||
+      parseField(parser, "start", side.start) || parser.parseComma() ||
+      parser.parseKeyword("steps") || parser.parseEqual() ||
+      parseNumbers(parser, side.steps))
+    return failure();
+  if (succeeded(parser.parseOptionalComma()) &&
+      (parser.parseKeyword("swizzle") || parser.parseEqual() ||
+       parseNumbers(parser, side.swizzle)))
+    return failure();
+  return parser.parseRBrace();
 }
 
 Attribute CopyPlanAttr::parse(AsmParser &parser, Type) {
@@ -67,21 +72,27 @@ Attribute CopyPlanAttr::parse(AsmParser &parser, Type) {
     return {};
   return parser.getChecked<CopyPlanAttr>(loc, parser.getContext(), variant,
                                          chunk, count, loops, src.start,
-                                         src.steps, dst.start, dst.steps);
+                                         src.steps, src.swizzle, dst.start,
+                                         dst.steps, dst.swizzle);
 }
 
 void CopyPlanAttr::print(AsmPrinter &printer) const {
-  auto side = [&](StringRef key, int64_t start, ArrayRef<int64_t> steps) {
+  auto side = [&](StringRef key, int64_t start, ArrayRef<int64_t> steps,
+                  ArrayRef<int64_t> swizzle) {
     printer << ", " << key << " = {start = " << start << ", steps = [";
     llvm::interleaveComma(steps, printer);
+    if (!swizzle.empty()) {
+      printer << "], swizzle = [";
+      llvm::interleaveComma(swizzle, printer);
+    }
     printer << "]}";
   };
   printer << '<' << getVariant() << ", chunk = " << getChunk()
           << ", count = " << getCount() << ", loops = [";
   llvm::interleaveComma(getLoops(), printer);
   printer << ']';
-  side("src", getSrcStart(), getSrcSteps());
-  side("dst", getDstStart(), getDstSteps());
+  side("src", getSrcStart(), getSrcSteps(), getSrcSwizzle());
+  side("dst", getDstStart(), getDstSteps(), getDstSwizzle());
   printer << '>';
 }
 
@@ -89,7 +100,8 @@ LogicalResult
 CopyPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                      StringRef variant, int64_t chunk, int64_t count,
                      ArrayRef<int64_t> loops, int64_t, ArrayRef<int64_t> srcSteps,
-                     int64_t, ArrayRef<int64_t> dstSteps) {
+                     ArrayRef<int64_t> srcSwizzle, int64_t,
+                     ArrayRef<int64_t> dstSteps, ArrayRef<int64_t> dstSwizzle) {
   if (!llvm::is_contained(getVariantNames(), variant))
     return emitError() << "plan variant must be one of "
                        << llvm::join(getVariantNames(), ", ") << ", got '"
@@ -114,5 +126,14 @@ CopyPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "plan must have one " << name
                          << " step for each loop, got " << steps.size()
                          << " steps and " << loops.size() << " loops";
+  for (auto [name, swizzle] :
+       {std::pair("src", srcSwizzle), {"dst", dstSwizzle}})
+    if (!swizzle.empty() &&
+        (swizzle.size() != 3 || swizzle[0] < 1 || swizzle[1] < 0 ||
+         swizzle[2] < swizzle[0] || swizzle[0] > 62 || swizzle[1] > 62 ||
+         swizzle[2] > 62 || swizzle[0] + swizzle[1] + swizzle[2] > 62))
+      return emitError() << "plan " << name
+                         << " swizzle must be [bits, base, shift] with bits of "
+                            "1 or more and shift of bits or more";
   return success();
 }

@@ -4,6 +4,7 @@
 
 include "TileDialect.td"
 include "TileEnums.td"
+include "TileLayoutAttr.td"
 include "mlir/IR/AttrTypeBase.td"
 
 class Tile_Attr<string name, string attrMnemonic> : AttrDef<Tile_Dialect, name> {
@@ -35,8 +36,10 @@ def Tile_CopyPlanAttr : Tile_Attr<"CopyPlan", "copy_plan"> {
     ArrayRefParameter<"int64_t">:$loops,
     "int64_t":$srcStart,
     ArrayRefParameter<"int64_t">:$srcSteps,
+    ArrayRefParameter<"int64_t", "bits, base and shift, or nothing">:$srcSwizzle,
     "int64_t":$dstStart,
-    ArrayRefParameter<"int64_t">:$dstSteps
+    ArrayRefParameter<"int64_t">:$dstSteps,
+    ArrayRefParameter<"int64_t", "bits, base and shift, or nothing">:$dstSwizzle
   );
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;

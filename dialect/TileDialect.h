@@ -3,6 +3,8 @@
 #ifndef TILE_DIALECT_H
 #define TILE_DIALECT_H
 
+#include "lib/Layout/Layout.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"

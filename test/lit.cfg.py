@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How lit runs the tests of IR text: `lit test` with the environment that the project is installed in.
+"""How lit runs the tests of IR text: `lit test`, with the lit of the project's environment.
 
 The tools are those of that environment, so the suite tests an installed wheel as it does an
 editable install.

@@ -125,16 +125,17 @@ def compile_error(what: str, error: ir.MLIRError) -> CompileError:
     return CompileError("\n".join(diagnostics) or what, diagnostics)
 
 
-def diagnostic_lines(info: ir.DiagnosticInfo, severity: str = "error") -> list[str]:
+def diagnostic_lines(info: ir.DiagnosticInfo) -> list[str]:
     """Return a diagnostic and its notes as lines of `place: severity: message`."""
+    severity = info.severity.name.lower()
     lines = [f"{place(info.location)}: {severity}: {info.message}"]
-    for note in info.notes:
-        lines += diagnostic_lines(note, "note")
-    return lines
+    return lines + [line for note in info.notes for line in diagnostic_lines(note)]
 
 
 def place(location: ir.Location) -> str:
     """Return `file:line:column`, or the location as MLIR prints it."""
-    if isinstance(location, ir.FileLineColLoc) or hasattr(location, "filename"):
+    if location.is_a_name():
+        return place(location.child_loc)
+    if location.is_a_file():
         return f"{location.filename}:{location.start_line}:{location.start_col}"
     return str(location).removeprefix("loc(").removesuffix(")")

@@ -151,7 +151,7 @@ class MBarrier:
             self.acquired = join_rows(self.acquired, operation.caused)
             if self.cta.cluster.launch.strict:
                 self.acquired_cta = join_rows(self.acquired_cta, operation.caused)
-        if operation.source_cta is not self.cta:
+        if self.cta.cluster.locate(operation.thread)[0] is not self.cta:
             self.remote_bytes = True
         self.settle(operation.thread % 32, operation)
 

@@ -26,7 +26,7 @@ struct State {
   std::string failName;
   int failNth = 0, failCode = 0, failSeen = 0;
   int synchronizeCode = 0;
-  bool isHung = false;
+  bool hangsAtLaunch = false, isHung = false;
   unsigned long long generation = 1;
   std::map<int, int> deviceAttributes, functionAttributes;
   std::map<int, int> functionSettings;
@@ -105,7 +105,7 @@ void fake_reset() {
   std::lock_guard<std::recursive_mutex> lock(s.mutex);
   s.log.clear();
   s.failNth = s.failSeen = 0;
-  s.isHung = false;
+  s.hangsAtLaunch = s.isHung = false;
   s.synchronizeCode = 0;
   ++s.generation;
   s.deviceAttributes = {{16, 132}, {75, 9}, {76, 0}, {97, 232448}, {115, 1}};
@@ -135,7 +135,10 @@ void fake_hang_at_exit() {
       pause();
   });
 }
-void fake_hang(int hung) { state().isHung = hung; }
+void fake_hang(int now) {
+  state().hangsAtLaunch = true;
+  state().isHung = now;
+}
 void fake_set_device_attribute(int attribute, int value) {
   state().deviceAttributes[attribute] = value;
 }
@@ -334,6 +337,7 @@ CUresult cuOccupancyMaxActiveClusters(int *count, CUfunction,
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction, void **,
                           void **) {
   ENTRY("cuLaunchKernelEx");
+  state().isHung |= state().hangsAtLaunch;
   state().launch = *config;
   state().launchAttribute = {};
   if (config->numAttrs)

@@ -29,9 +29,9 @@ struct PlanSide {
 
 static ParseResult parseNumbers(AsmParser &parser,
                                 SmallVectorImpl<int64_t> &numbers) {
-  return parser.parseCommaSeparatedList(
-      AsmParser::Delimiter::Square,
-      [&] { return parser.parseInteger(numbers.emplace_back()); });
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parser.parseInteger(numbers.emplace_back());
+  });
 }
 
 /// `key = number`
@@ -41,7 +41,8 @@ static ParseResult parseField(AsmParser &parser, StringRef key,
                  parser.parseInteger(number));
 }
 
-/// `key = {start = 0, steps = [512]}`, perhaps with `, swizzle = [3, 4, 3]` inside
+/// `key = {start = 0, steps = [512]}`, perhaps with `, swizzle = [3, 4, 3]`
+/// inside
 static ParseResult parseSide(AsmParser &parser, StringRef key, PlanSide &side) {
   if (parser.parseKeyword(key) || parser.parseEqual() || parser.parseLBrace() ||
       parseField(parser, "start", side.start) || parser.parseComma() ||
@@ -70,10 +71,9 @@ Attribute CopyPlanAttr::parse(AsmParser &parser, Type) {
       parser.parseComma() || parseSide(parser, "dst", dst) ||
       parser.parseGreater())
     return {};
-  return parser.getChecked<CopyPlanAttr>(loc, parser.getContext(), variant,
-                                         chunk, count, loops, src.start,
-                                         src.steps, src.swizzle, dst.start,
-                                         dst.steps, dst.swizzle);
+  return parser.getChecked<CopyPlanAttr>(
+      loc, parser.getContext(), variant, chunk, count, loops, src.start,
+      src.steps, src.swizzle, dst.start, dst.steps, dst.swizzle);
 }
 
 void CopyPlanAttr::print(AsmPrinter &printer) const {
@@ -96,12 +96,13 @@ void CopyPlanAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-LogicalResult
-CopyPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     StringRef variant, int64_t chunk, int64_t count,
-                     ArrayRef<int64_t> loops, int64_t, ArrayRef<int64_t> srcSteps,
-                     ArrayRef<int64_t> srcSwizzle, int64_t,
-                     ArrayRef<int64_t> dstSteps, ArrayRef<int64_t> dstSwizzle) {
+LogicalResult CopyPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   StringRef variant, int64_t chunk,
+                                   int64_t count, ArrayRef<int64_t> loops,
+                                   int64_t, ArrayRef<int64_t> srcSteps,
+                                   ArrayRef<int64_t> srcSwizzle, int64_t,
+                                   ArrayRef<int64_t> dstSteps,
+                                   ArrayRef<int64_t> dstSwizzle) {
   if (!llvm::is_contained(getVariantNames(), variant))
     return emitError() << "plan variant must be one of "
                        << llvm::join(getVariantNames(), ", ") << ", got '"

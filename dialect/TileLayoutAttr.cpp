@@ -60,13 +60,13 @@ static ParseResult parseSwizzle(AsmParser &parser,
                                 SmallVectorImpl<int64_t> &swizzle) {
   SMLoc loc;
   if (parser.parseEqual() || parser.getCurrentLocation(&loc) ||
-      parser.parseCommaSeparatedList(
-          AsmParser::Delimiter::LessGreater,
-          [&] { return parser.parseInteger(swizzle.emplace_back()); }))
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, [&] {
+        return parser.parseInteger(swizzle.emplace_back());
+      }))
     return failure();
   if (swizzle.size() != 3)
-    return parser.emitError(
-        loc, "layout swizzle must be <bits, base, shift>, got ")
+    return parser.emitError(loc,
+                            "layout swizzle must be <bits, base, shift>, got ")
            << swizzle.size() << " numbers";
   return success();
 }
@@ -165,11 +165,11 @@ static layout::Layout toLayout(ArrayRef<int64_t> extents,
   return result;
 }
 
-LogicalResult
-LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                   ArrayRef<int64_t> extents, ArrayRef<int64_t> strides,
-                   ArrayRef<int64_t> modeCounts, int64_t offset,
-                   ArrayRef<int64_t> swizzle) {
+LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<int64_t> extents,
+                                 ArrayRef<int64_t> strides,
+                                 ArrayRef<int64_t> modeCounts, int64_t offset,
+                                 ArrayRef<int64_t> swizzle) {
   int64_t modes = 0;
   for (int64_t count : modeCounts) {
     if (count < 1)
@@ -193,17 +193,18 @@ LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "layout swizzle must have at least 1 bit (l3), got "
                          << bits;
     if (base < 0)
-      return emitError() << "layout swizzle base must not be negative (l3), got "
-                         << base;
+      return emitError()
+             << "layout swizzle base must not be negative (l3), got " << base;
     if (shift < bits)
       return emitError() << "layout swizzle shift must be at least its bits "
                             "(l3), got shift "
                          << shift << " and bits " << bits;
     if (shift > layout::kMaxSwizzleBits || base > layout::kMaxSwizzleBits ||
         bits + base + shift > layout::kMaxSwizzleBits)
-      return emitError() << "layout swizzle bits, base and shift must add up to "
-                         << layout::kMaxSwizzleBits << " or less (l3), got "
-                         << bits << ", " << base << " and " << shift;
+      return emitError()
+             << "layout swizzle bits, base and shift must add up to "
+             << layout::kMaxSwizzleBits << " or less (l3), got " << bits << ", "
+             << base << " and " << shift;
   }
   layout::Layout result = toLayout(extents, strides, modeCounts, offset, {});
   std::optional<layout::Range> range = layout::places(result);
@@ -248,8 +249,7 @@ static AffineExpr swizzled(AffineExpr offset, const layout::Swizzle &swizzle) {
     return offset.floorDiv(int64_t(1) << bit);
   };
   int64_t block = swizzle.block();
-  AffineExpr place =
-      offset.floorDiv(block) * block + offset % swizzle.unit();
+  AffineExpr place = offset.floorDiv(block) * block + offset % swizzle.unit();
   for (int64_t i = 0; i < swizzle.bits; ++i) {
     int64_t bit = swizzle.base + i;
     AffineExpr digit = (bitsFrom(bit) + bitsFrom(bit + swizzle.shift)) % 2;
@@ -290,7 +290,8 @@ LayoutAttr::verifyLayout(ArrayRef<int64_t> shape,
   InFlightDiagnostic diag = emitError();
   diag << "memref must have the extents of its layout (l5), got ";
   llvm::interleave(
-      shape, [&](int64_t extent) {
+      shape,
+      [&](int64_t extent) {
         if (ShapedType::isDynamic(extent))
           diag << '?';
         else

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// XOR swizzles of element offsets, as CuTe's `Swizzle<bits, base, shift>` does them.
+// XOR swizzles of element offsets, as CuTe's `Swizzle<bits, base, shift>` does
+// them.
 #ifndef TILE_LAYOUT_SWIZZLE_H
 #define TILE_LAYOUT_SWIZZLE_H
 
@@ -8,8 +9,9 @@
 
 namespace tile::layout {
 
-/// XORs `bits` bits of an offset, from bit `base` on, with those `shift` places above them. It is its
-/// own inverse, since `shift >= bits` keeps the bits that it reads as they are.
+/// XORs `bits` bits of an offset, from bit `base` on, with those `shift` places
+/// above them. It is its own inverse, since `shift >= bits` keeps the bits that
+/// it reads as they are.
 struct Swizzle {
   int64_t bits;
   int64_t base;
@@ -31,11 +33,13 @@ struct Swizzle {
   }
 };
 
-/// Offsets below 2^30 are all that shared memory needs, and keep enumerations short.
+/// Offsets below 2^30 are all that shared memory needs, and keep enumerations
+/// short.
 constexpr int64_t kMaxSwizzleBits = 30;
 
-/// The swizzle without its lowest `count` bits: where whole blocks of them are moved, what happens
-/// inside the blocks does not matter. Nothing if no bit is left.
+/// The swizzle without its lowest `count` bits: where whole blocks of them are
+/// moved, what happens inside the blocks does not matter. Nothing if no bit is
+/// left.
 inline std::optional<Swizzle> withoutLowBits(const Swizzle &swizzle,
                                              int64_t count) {
   if (count >= swizzle.bits)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import fake_cuda
 import pytest
+
 from mlir_tile.runtime import devices, executable
 from mlir_tile.runtime.library import library
 

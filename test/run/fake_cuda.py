@@ -49,8 +49,9 @@ class FakeDriver:
         """Make the `nth` call of `name` (or of anything) fail, or all from it on."""
         self._library.fake_fail(name.encode(), nth, code, int(always))
 
-    def hang(self, is_hung: bool = True) -> None:
-        self._library.fake_hang(int(is_hung))
+    def hang(self, now: bool = False) -> None:
+        """Make the next kernel never end, or what is on the device already."""
+        self._library.fake_hang(int(now))
 
     def hang_at_exit(self) -> None:
         """Make the driver's own clean-up at process exit never return."""
@@ -74,6 +75,10 @@ class FakeDriver:
     def leaks(self) -> dict[str, int]:
         """Return what is alive and should not be after a host call."""
         return {kind: self.live(kind) for kind in KINDS if self.live(kind)}
+
+    def also_fail_stream_synchronize(self, code: int) -> None:
+        """Make waits for streams fail besides what `fail` says; 0 ends that."""
+        self._library.fake_fail_stream_synchronize(code)
 
     def forget(self) -> None:
         """Count what is alive no longer: what a kernel that never ends holds is not leaked."""

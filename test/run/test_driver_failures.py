@@ -12,6 +12,7 @@ import fake_cuda
 import host_programs
 import numpy as np
 import pytest
+
 from mlir_tile.runtime import (
     DeviceUnavailable,
     Error,
@@ -170,6 +171,20 @@ def test_an_illegal_address_names_the_kernel_and_loses_the_context(
     executable.invoke("main", array, 2.0, device="cuda:1")
 
 
+def test_a_context_is_lost_even_if_something_else_failed_first(
+    fake: fake_cuda.FakeDriver,
+) -> None:
+    # The event fails; the wait that follows finds that the kernel before it had failed too.
+    executable = host_programs.compile_text(host_programs.EVERYTHING)
+    fake.fail("cuEventCreate", 2)
+    fake.also_fail_stream_synchronize(fake_cuda.ILLEGAL_ADDRESS)
+    with pytest.raises(LaunchError, match="cuEventCreate failed"):
+        invoke(executable)
+    fake.also_fail_stream_synchronize(0)
+    with pytest.raises(LaunchError, match="context of device 0 is lost since kernel 'fill'"):
+        invoke(executable)
+
+
 def test_a_kernel_that_never_ends_times_out_and_nothing_waits_for_it(
     fake: fake_cuda.FakeDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,10 +198,38 @@ def test_a_kernel_that_never_ends_times_out_and_nothing_waits_for_it(
     assert "kernel 'fill'" in text
     assert "did not end within 0.05 s" in text
     assert 'device="emulator"' in text
+    # What might wait for the kernel, without a limit.
     blocking = {"cuStreamSynchronize", "cuMemFree", "cuMemHostUnregister", "cuStreamDestroy"}
     assert not blocking & set(fake.log())
     with pytest.raises(LaunchError, match=r"lost since kernel 'fill'.*did not end within"):
         executable.invoke("main", array, 2.0, device="cuda", timeout=0.05)
+    fake.forget()
+
+
+@pytest.mark.parametrize("has_pools", [True, False])
+@pytest.mark.parametrize("text", [host_programs.FILL, host_programs.EVERYTHING])
+def test_nothing_that_may_block_is_called_while_a_kernel_hangs(
+    text: str, has_pools: bool, fake: fake_cuda.FakeDriver
+) -> None:
+    fake.set_device_attribute(MEMORY_POOLS_SUPPORTED, int(has_pools))
+    executable = host_programs.compile_text(text)
+    arrays = [np.zeros(64, np.float32)]
+    if text == host_programs.EVERYTHING:
+        arrays.append(np.zeros(64, np.float16))
+    fake.hang()
+    with pytest.raises(KernelTimeout, match="kernel 'fill'"):
+        executable.invoke("main", *arrays, 2.0, device="cuda", timeout=0.05)
+    log = fake.log()
+    after = set(log[log.index("cuLaunchKernelEx") + 1 :])
+    may_block = {
+        "cuStreamSynchronize",
+        "cuMemcpyAsync",
+        "cuMemFree",
+        "cuMemAlloc",
+        "cuModuleUnload",
+    }
+    assert not may_block & after
+    assert log[-1] == "cuCtxPopCurrent"
     fake.forget()
 
 

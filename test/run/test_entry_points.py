@@ -4,14 +4,25 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import fake_cuda
 import numpy as np
 import pytest
+
 from mlir_tile.runtime import devices
-from mlir_tile.runtime.library import Failure, Options, library
+from mlir_tile.runtime.library import (
+    DEVICE_UNAVAILABLE,
+    Failure,
+    Options,
+    library,
+    library_path,
+)
 
 POINTERS = (
     "mgpuMemAlloc",
@@ -71,7 +82,7 @@ def test_events_order_and_are_waited_for(fake: fake_cuda.FakeDriver, mgpu) -> No
 def test_waiting_for_an_event_ends_with_the_time(fake: fake_cuda.FakeDriver, mgpu) -> None:
     with bracket(timeout=0.02) as failure:
         event = mgpu("EventCreate")
-        fake.hang()
+        fake.hang(now=True)
         mgpu("EventSynchronize", pointer(event))
     assert failure.message.startswith(b"work that was on the stream before did not end within")
     fake.forget()
@@ -85,6 +96,56 @@ def test_a_failing_wait_for_an_event_is_recorded(
     with bracket(timeout=1.0 if name == "cuEventQuery" else 0.0) as failure:
         mgpu("EventSynchronize", pointer(mgpu("EventCreate")))
     assert failure.call == name.encode()
+
+
+def launch(mgpu, module: int | None, stream: int | None) -> None:
+    function = mgpu("ModuleGetFunction", pointer(module), b"some_kernel")
+    sizes = [ctypes.c_int64(1)] * 6
+    mgpu("LaunchKernel", pointer(function), *sizes, 0, pointer(stream), None, None, 0)
+
+
+@pytest.fixture
+def modules(mgpu) -> Iterator[list[int | None]]:
+    loaded = [mgpu("ModuleLoadJIT", b"some PTX\0", 2) for _ in range(2)]
+    yield loaded
+    for module in loaded:
+        mgpu("ModuleUnload", pointer(module))
+
+
+def test_loading_a_module_does_not_wait_for_a_kernel_that_hangs(
+    fake: fake_cuda.FakeDriver, modules, mgpu
+) -> None:
+    fake.hang()
+    with bracket(timeout=0.02) as failure:
+        stream = mgpu("StreamCreate")
+        launch(mgpu, modules[0], stream)
+        launch(mgpu, modules[1], stream)
+    assert failure.message.startswith(b"kernel 'some_kernel'")
+    assert fake.log().count("cuModuleLoadDataEx") == 1
+    fake.forget()
+
+
+def test_the_error_of_a_kernel_arrives_before_its_stream_is_gone(
+    fake: fake_cuda.FakeDriver, modules, mgpu
+) -> None:
+    with bracket() as failure:
+        stream = mgpu("StreamCreate")
+        launch(mgpu, modules[0], stream)
+        fake.also_fail_stream_synchronize(fake_cuda.ILLEGAL_ADDRESS)
+        mgpu("StreamDestroy", pointer(stream))
+    assert failure.message.startswith(b"kernel 'some_kernel' (grid 1x1x1")
+
+
+def test_several_suspects_are_all_named(fake: fake_cuda.FakeDriver, modules, mgpu) -> None:
+    with bracket() as failure:
+        streams = [mgpu("StreamCreate") for _ in range(2)]
+        for stream in streams:
+            launch(mgpu, modules[0], stream)
+        fake.also_fail_stream_synchronize(fake_cuda.ILLEGAL_ADDRESS)
+        mgpu("StreamSynchronize", pointer(streams[0]))
+    assert failure.message.startswith(
+        b"one of the kernels 'some_kernel', 'some_kernel' failed with CUDA_ERROR_ILLEGAL_ADDRESS"
+    )
 
 
 def test_an_empty_allocation_is_null(fake: fake_cuda.FakeDriver, mgpu) -> None:
@@ -227,12 +288,57 @@ def test_brackets_nest(fake: fake_cuda.FakeDriver, mgpu) -> None:
     assert outer.kind == 0
 
 
-def test_outside_brackets_the_first_error_is_kept_until_asked_for(
-    fake: fake_cuda.FakeDriver, mgpu
-) -> None:
+OUTSIDE = """
+import ctypes, os, sys
+fake = ctypes.CDLL("libcuda.so.1")
+fake.fake_reset()
+runtime = ctypes.CDLL(os.environ["RUNTIME"])
+runtime.mgpuStreamCreate.restype = ctypes.c_void_p
+runtime.mgpuMemAlloc.restype = ctypes.c_void_p
+class Failure(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_int32), ("code", ctypes.c_int32), ("call", ctypes.c_char_p)]
+    _fields_ += [("rest", ctypes.c_char * 256)]
+def last():
     failure = Failure()
-    assert mgpu("StreamCreate") is None or True
-    kind = library().tile_runtime_last_error(ctypes.byref(failure))
-    if kind:  # no driver here: the usual case of machines without a GPU
-        assert failure.message.startswith((b"no CUDA driver", b"cuInit failed", b"GPU "))
+    runtime.tile_runtime_last_error(ctypes.byref(failure))
+    return failure.kind, failure.call
+def live():
+    return fake.fake_live(b"streams"), fake.fake_live(b"memory"), fake.fake_live(b"contexts")
+assert runtime.mgpuStreamCreate() and last() == (0, b"")
+fake.fake_fail(b"cuMemAlloc", 1, 2)
+assert runtime.mgpuMemAlloc(ctypes.c_uint64(8), None, False) is None
+# What follows the first failure is skipped until somebody asks.
+assert runtime.mgpuStreamCreate() is None
+assert live() == (1, 0, 0)
+assert last() == (1, b"cuMemAlloc") and last() == (0, b"")
+assert runtime.mgpuMemAlloc(ctypes.c_uint64(8), None, False)
+runtime.mgpuSetDefaultDevice(5)
+assert runtime.mgpuStreamCreate() is None and last() == (3, b"cuDeviceGet")
+runtime.mgpuSetDefaultDevice(1)
+assert runtime.mgpuStreamCreate() and live() == (2, 1, 0)
+"""
+
+
+def test_outside_brackets_the_first_error_is_kept_until_asked_for(
+    fake_driver_library: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "libcuda.so.1").symlink_to(fake_driver_library)
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "RUNTIME": str(library_path())}
+    done = subprocess.run(
+        [sys.executable, "-c", OUTSIDE],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_outside_brackets_no_driver_is_an_error_too(mgpu) -> None:
+    if devices.device_info().usable:
+        pytest.skip("there is a GPU")
+    assert mgpu("StreamCreate") is None
+    failure = Failure()
+    assert library().tile_runtime_last_error(ctypes.byref(failure)) == DEVICE_UNAVAILABLE
+    assert failure.message
     assert library().tile_runtime_last_error(ctypes.byref(failure)) == 0

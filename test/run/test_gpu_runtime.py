@@ -16,6 +16,7 @@ from pathlib import Path
 import host_programs
 import numpy as np
 import pytest
+
 from mlir_tile.runtime import LaunchError, device_info
 
 _info = device_info()

@@ -25,7 +25,8 @@ struct State {
   // The call that fails: the `nth` (from 1) of `name`, or of all if empty.
   std::string failName;
   int failNth = 0, failCode = 0, failSeen = 0;
-  bool isHung = false;
+  int synchronizeCode = 0;
+  bool hangsAtLaunch = false, isHung = false;
   unsigned long long generation = 1;
   std::map<int, int> deviceAttributes, functionAttributes;
   std::map<int, int> functionSettings;
@@ -104,7 +105,8 @@ void fake_reset() {
   std::lock_guard<std::recursive_mutex> lock(s.mutex);
   s.log.clear();
   s.failNth = s.failSeen = 0;
-  s.isHung = false;
+  s.hangsAtLaunch = s.isHung = false;
+  s.synchronizeCode = 0;
   ++s.generation;
   s.deviceAttributes = {{16, 132}, {75, 9}, {76, 0}, {97, 232448}, {115, 1}};
   s.functionAttributes = {{0, 1024}, {8, 49152}};
@@ -118,6 +120,7 @@ void fake_fail(const char *name, int nth, int code) {
   s.failCode = code;
   s.failSeen = 0;
 }
+void fake_fail_stream_synchronize(int code) { state().synchronizeCode = code; }
 void fake_forget() {
   State &s = state();
   s.streams.clear();
@@ -132,7 +135,10 @@ void fake_hang_at_exit() {
       pause();
   });
 }
-void fake_hang(int hung) { state().isHung = hung; }
+void fake_hang(int now) {
+  state().hangsAtLaunch = true;
+  state().isHung = now;
+}
 void fake_set_device_attribute(int attribute, int value) {
   state().deviceAttributes[attribute] = value;
 }
@@ -331,6 +337,7 @@ CUresult cuOccupancyMaxActiveClusters(int *count, CUfunction,
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction, void **,
                           void **) {
   ENTRY("cuLaunchKernelEx");
+  state().isHung |= state().hangsAtLaunch;
   state().launch = *config;
   state().launchAttribute = {};
   if (config->numAttrs)
@@ -398,7 +405,7 @@ CUresult cuStreamQuery(CUstream) {
 }
 CUresult cuStreamSynchronize(CUstream) {
   ENTRY("cuStreamSynchronize");
-  return 0;
+  return state().synchronizeCode;
 }
 CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) {
   ENTRY("cuStreamWaitEvent");

@@ -29,7 +29,9 @@ static std::optional<int64_t> anyBits(Type type) {
 
 std::optional<int64_t> tile::elementBits(Type type) {
   std::optional<int64_t> bits = anyBits(type);
-  if (!bits || !llvm::isPowerOf2_64(*bits))
+  // Everything upstream stores a bit in a byte of its own; who means packed
+  // bits has vectors of them.
+  if (!bits || !llvm::isPowerOf2_64(*bits) || *bits == 1)
     return std::nullopt;
   return bits;
 }

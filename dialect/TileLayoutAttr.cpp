@@ -38,10 +38,9 @@ static ParseResult parseEntry(AsmParser &parser, SmallVector<int64_t> &numbers,
 }
 
 static ParseResult parseModes(AsmParser &parser, Modes &modes) {
-  return parser.parseCommaSeparatedList(
-      AsmParser::Delimiter::OptionalParen, [&] {
-        return parseEntry(parser, modes.entries.emplace_back(), modes.nesting);
-      });
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&] {
+    return parseEntry(parser, modes.entries.emplace_back(), modes.nesting);
+  });
 }
 
 /// `offset = 8` or `offset = ?`
@@ -113,8 +112,9 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
     llvm::append_range(steps, stepsOfMode);
     counts.push_back(extentsOfMode.size());
   }
-  return parser.getChecked<LayoutAttr>(loc, parser.getContext(), extents, steps,
-                                       counts, offset, swizzle);
+  return parser.getChecked<LayoutAttr>(
+      loc, parser.getContext(), ArrayRef(extents), ArrayRef(steps),
+      ArrayRef(counts), offset, ArrayRef(swizzle));
 }
 
 static void printModes(AsmPrinter &printer, ArrayRef<int64_t> numbers,
@@ -230,8 +230,10 @@ LayoutAttr LayoutAttr::get(MLIRContext *context, const layout::Layout &layout,
   if (layout.swizzle)
     swizzle = {layout.swizzle->bits, layout.swizzle->base,
                layout.swizzle->shift};
-  return get(context, extents, strides, counts,
-             dynamicOffset ? ShapedType::kDynamic : layout.offset, swizzle);
+  // As ArrayRefs: otherwise the template for any types fits better.
+  return get(context, ArrayRef(extents), ArrayRef(strides), ArrayRef(counts),
+             dynamicOffset ? ShapedType::kDynamic : layout.offset,
+             ArrayRef(swizzle));
 }
 
 layout::Layout LayoutAttr::getLayout() const {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "dialect/ElementSize.h"
 #include "dialect/TileDialect.h"
 
 #include "mlir/IR/Builders.h"
@@ -49,17 +50,13 @@ static LogicalResult verifyBuffer(CopyAsyncOp op, StringRef side,
 }
 
 static LogicalResult verifyElementType(CopyAsyncOp op, Type type) {
-  if (type.isIndex())
+  if (elementBits(type))
     return success();
-  if (type.isIntOrFloat() && type.getIntOrFloatBitWidth() % 8 == 0)
-    return success();
-  InFlightDiagnostic diag =
-      op.emitOpError("element type must be an integer, a float or index of a "
-                     "whole number of bytes, got ")
-      << type;
-  if (type.isIntOrFloat())
-    diag.attachNote() << "elements of less than a byte are not supported yet: "
-                         "pack them into i8";
+  InFlightDiagnostic diag = op.emitOpError(
+      "element type must be an integer, a float, index, complex or a vector of "
+      "these, of a power of two of bits, 2 at least, got ");
+  diag << type;
+  diag.attachNote() << "pack elements of other sizes into i8";
   return diag;
 }
 

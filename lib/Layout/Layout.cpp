@@ -54,7 +54,6 @@ std::optional<Range> tile::layout::reach(const Layout &layout) {
   return range;
 }
 
-<<<<<<< HEAD
 int64_t tile::layout::extentOf(const Dimension &dimension) {
   int64_t product = 1;
   for (Mode mode : dimension)
@@ -136,8 +135,6 @@ SmallVector<int64_t, 4> tile::layout::coordinateOf(const Layout &layout,
   return coordinate;
 }
 
-=======
->>>>>>> main
 /// Whether the strides alone say that no two elements meet: each jumps over all
 /// that the smaller ones reach.
 static bool strictlyNested(SmallVector<Mode, 6> modes) {

@@ -100,8 +100,8 @@ static std::optional<Tile> trace(CopyAsyncOp op, StringRef side, Value memref,
 static CopyPlanAttr planAttr(MLIRContext *context, StringRef variant,
                              const CopyPlan &plan) {
   return CopyPlanAttr::get(context, variant, plan.chunkBytes, plan.count,
-                           plan.loops, plan.srcStart, plan.srcSteps,
-                           plan.dstStart, plan.dstSteps);
+                           plan.loops, plan.srcStart, plan.srcSteps, {},
+                           plan.dstStart, plan.dstSteps, {});
 }
 
 static LogicalResult analyze(CopyAsyncOp op, Operation *scope) {

@@ -3,6 +3,8 @@
 #ifndef TILE_ANALYSIS_OFFSET_H
 #define TILE_ANALYSIS_OFFSET_H
 
+#include "lib/Layout/Layout.h"
+
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/Value.h"
 
@@ -13,6 +15,13 @@ struct Offset {
   struct Term {
     mlir::Value value;
     int64_t factor;
+    /// Where not the value itself is multiplied but what a nested mode makes of
+    /// its digits: what divides that, and what it lies between. 0 for the value
+    /// itself.
+    int64_t divisor = 0;
+    std::optional<layout::Range> range;
+    /// Tells apart what different modes make of one value.
+    llvm::SmallVector<int64_t, 6> digits;
   };
   int64_t known = 0;
   llvm::SmallVector<Term, 2> terms;
@@ -28,6 +37,15 @@ struct Offset {
 /// A number that surely divides the run-time part of `offset` in every
 /// execution; 0 if there is no run-time part, and at least 1 otherwise.
 int64_t runtimeDivisor(const Offset &offset);
+
+/// What the run-time part of `offset` lies between, where that is known.
+std::optional<layout::Range> runtimeRange(const Offset &offset);
+
+/// The run-time part of `offset`, as far as it is understood, for people.
+std::string runtimeExpression(const Offset &offset);
+
+/// Whether the run-time parts are surely the same number.
+bool sameRuntimePart(const Offset &a, const Offset &b);
 
 } // namespace tile
 

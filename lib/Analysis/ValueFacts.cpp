@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lib/Analysis/ValueFacts.h"
+
+#include "dialect/TileDialect.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace tile;
+using layout::Range;
+
+/// Chains of arithmetic that are followed; longer ones are not understood.
+static constexpr int kDepth = 16;
+
+int64_t tile::clampDivisor(int64_t divisor) {
+  if (divisor <= kLargestDivisor)
+    return divisor;
+  return std::min<int64_t>(kLargestDivisor, divisor & -divisor);
+}
+
+static int64_t magnitude(int64_t number) {
+  return number == INT64_MIN ? kLargestDivisor : clampDivisor(std::abs(number));
+}
+
+static int64_t divisorOf(Value value, int depth);
+static std::optional<Range> rangeOf(Value value, int depth);
+
+/// What an affine expression is made of, seen as values.
+template <typename Result>
+static Result visitAffine(
+    AffineExpr expr, unsigned dims, ValueRange operands,
+    llvm::function_ref<Result(Value)> ofValue,
+    llvm::function_ref<Result(int64_t)> ofConstant,
+    llvm::function_ref<Result(AffineExprKind, Result, Result, AffineExpr)>
+        combine) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return ofConstant(constant.getValue());
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return ofValue(operands[dim.getPosition()]);
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return ofValue(operands[dims + symbol.getPosition()]);
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  auto part = [&](AffineExpr side) {
+    return visitAffine<Result>(side, dims, operands, ofValue, ofConstant,
+                               combine);
+  };
+  return combine(expr.getKind(), part(binary.getLHS()), part(binary.getRHS()),
+                 binary.getRHS());
+}
+
+static int64_t divisorOfAffine(affine::AffineApplyOp op, int depth) {
+  return visitAffine<int64_t>(
+      op.getAffineMap().getResult(0), op.getAffineMap().getNumDims(),
+      op.getMapOperands(), [&](Value value) { return divisorOf(value, depth); },
+      [](int64_t constant) { return magnitude(constant); },
+      [](AffineExprKind kind, int64_t lhs, int64_t rhs, AffineExpr rhsExpr) {
+        auto constant = dyn_cast<AffineConstantExpr>(rhsExpr);
+        int64_t by = constant ? constant.getValue() : 0;
+        switch (kind) {
+        case AffineExprKind::Mul:
+          return clampDivisor(lhs * rhs);
+        case AffineExprKind::Add:
+          return std::gcd(lhs, rhs);
+        case AffineExprKind::Mod:
+          // x mod n keeps what divides both x and n.
+          return by > 0 ? std::gcd(lhs, by) : int64_t(1);
+        case AffineExprKind::FloorDiv:
+        case AffineExprKind::CeilDiv:
+          return by > 0 && lhs % by == 0 ? lhs / by : int64_t(1);
+        default:
+          return int64_t(1);
+        }
+      });
+}
+
+static scf::ForOp loopOf(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return {};
+  auto loop = dyn_cast_or_null<scf::ForOp>(argument.getOwner()->getParentOp());
+  return loop && loop.getInductionVar() == value ? loop : scf::ForOp();
+}
+
+static int64_t divisorOf(Value value, int depth) {
+  IntegerAttr constant;
+  if (matchPattern(value, m_Constant(&constant)))
+    return magnitude(constant.getInt());
+  if (depth == 0)
+    return 1;
+  if (scf::ForOp loop = loopOf(value))
+    return std::gcd(divisorOf(loop.getLowerBound(), depth - 1),
+                    divisorOf(loop.getStep(), depth - 1));
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return 1;
+  auto operand = [&](unsigned index) {
+    return divisorOf(op->getOperand(index), depth - 1);
+  };
+  if (isa<arith::MulIOp>(op))
+    return clampDivisor(operand(0) * operand(1));
+  if (isa<arith::AddIOp, arith::SubIOp>(op))
+    return std::gcd(operand(0), operand(1));
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return std::gcd(divisorOf(select.getTrueValue(), depth - 1),
+                    divisorOf(select.getFalseValue(), depth - 1));
+  if (isa<arith::ShLIOp>(op) &&
+      matchPattern(op->getOperand(1), m_Constant(&constant)) &&
+      constant.getValue().ult(31))
+    return clampDivisor(operand(0) << constant.getInt());
+  if (isa<arith::RemUIOp, arith::RemSIOp>(op))
+    return std::gcd(operand(0), operand(1));
+  if (isa<arith::DivUIOp, arith::DivSIOp>(op) &&
+      matchPattern(op->getOperand(1), m_Constant(&constant))) {
+    int64_t by = constant.getInt(), from = operand(0);
+    return by > 0 && from % by == 0 ? from / by : 1;
+  }
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+          arith::ExtUIOp>(op))
+    return operand(0);
+  if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
+    return divisorOfAffine(apply, depth - 1);
+  if (auto assume = dyn_cast<AssumeMultipleOp>(op)) {
+    int64_t inner = operand(0), own = magnitude(assume.getDivisor());
+    return inner == 0 ? 0 : clampDivisor(std::lcm(inner, own));
+  }
+  return 1;
+}
+
+int64_t tile::divisorOf(Value value) { return ::divisorOf(value, kDepth); }
+
+static std::optional<Range> add(std::optional<Range> a,
+                                std::optional<Range> b) {
+  Range sum{};
+  if (!a || !b || llvm::AddOverflow(a->lowest, b->lowest, sum.lowest) ||
+      llvm::AddOverflow(a->highest, b->highest, sum.highest))
+    return std::nullopt;
+  return sum;
+}
+
+static std::optional<Range> multiply(std::optional<Range> a,
+                                     std::optional<Range> b) {
+  if (!a || !b)
+    return std::nullopt;
+  Range result{INT64_MAX, INT64_MIN};
+  for (int64_t x : {a->lowest, a->highest})
+    for (int64_t y : {b->lowest, b->highest}) {
+      int64_t product = 0;
+      if (llvm::MulOverflow(x, y, product))
+        return std::nullopt;
+      result.lowest = std::min(result.lowest, product);
+      result.highest = std::max(result.highest, product);
+    }
+  return result;
+}
+
+/// Division by a positive constant, of numbers that are not negative: there all
+/// kinds of it agree.
+static std::optional<Range> divide(std::optional<Range> a, int64_t by) {
+  if (!a || a->lowest < 0 || by < 1)
+    return std::nullopt;
+  return Range{a->lowest / by, a->highest / by};
+}
+
+static std::optional<Range> remainder(std::optional<Range> a, int64_t by) {
+  if (by < 1)
+    return std::nullopt;
+  if (a && a->lowest >= 0 && a->highest < by)
+    return a;
+  return Range{0, by - 1};
+}
+
+static std::optional<Range> rangeOfAffine(affine::AffineApplyOp op, int depth) {
+  using Maybe = std::optional<Range>;
+  return visitAffine<Maybe>(
+      op.getAffineMap().getResult(0), op.getAffineMap().getNumDims(),
+      op.getMapOperands(), [&](Value value) { return rangeOf(value, depth); },
+      [](int64_t constant) { return Maybe(Range{constant, constant}); },
+      [](AffineExprKind kind, Maybe lhs, Maybe rhs, AffineExpr rhsExpr) {
+        auto constant = dyn_cast<AffineConstantExpr>(rhsExpr);
+        int64_t by = constant ? constant.getValue() : 0;
+        switch (kind) {
+        case AffineExprKind::Mul:
+          return multiply(lhs, rhs);
+        case AffineExprKind::Add:
+          return add(lhs, rhs);
+        case AffineExprKind::Mod:
+          return remainder(lhs, by);
+        case AffineExprKind::FloorDiv:
+          return divide(lhs, by);
+        default:
+          return Maybe();
+        }
+      });
+}
+
+/// The extent of the block or the cluster in one dimension, where the kernel
+/// says it.
+static std::optional<Range> rangeOfId(Operation *op, StringRef sizes,
+                                      gpu::Dimension dimension,
+                                      std::optional<llvm::APInt> upperBound) {
+  int64_t extent = 0;
+  if (auto func = op->getParentOfType<gpu::GPUFuncOp>())
+    if (auto known = func->getAttrOfType<DenseI32ArrayAttr>(sizes))
+      extent = known[static_cast<unsigned>(dimension)];
+  if (upperBound)
+    extent = upperBound->getSExtValue();
+  if (extent < 1)
+    return std::nullopt;
+  return Range{0, extent - 1};
+}
+
+static std::optional<Range> rangeOfLoop(scf::ForOp loop, int depth) {
+  std::optional<Range> lower = rangeOf(loop.getLowerBound(), depth);
+  std::optional<Range> upper = rangeOf(loop.getUpperBound(), depth);
+  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  if (!lower || !upper || upper->highest <= lower->lowest)
+    return std::nullopt;
+  int64_t last = upper->highest - 1;
+  if (step && *step > 0 && lower->lowest == lower->highest)
+    last -= (last - lower->lowest) % *step;
+  return Range{lower->lowest, last};
+}
+
+static std::optional<Range> rangeOf(Value value, int depth) {
+  IntegerAttr constant;
+  if (matchPattern(value, m_Constant(&constant)))
+    return Range{constant.getInt(), constant.getInt()};
+  if (depth == 0)
+    return std::nullopt;
+  if (scf::ForOp loop = loopOf(value))
+    return rangeOfLoop(loop, depth - 1);
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return std::nullopt;
+  auto operand = [&](unsigned index) {
+    return rangeOf(op->getOperand(index), depth - 1);
+  };
+  auto constantOperand = [&]() -> int64_t {
+    return getConstantIntValue(op->getOperand(1)).value_or(0);
+  };
+  if (isa<arith::MulIOp>(op))
+    return multiply(operand(0), operand(1));
+  if (isa<arith::AddIOp>(op))
+    return add(operand(0), operand(1));
+  if (isa<arith::SubIOp>(op))
+    return add(operand(0), multiply(operand(1), Range{-1, -1}));
+  if (isa<arith::ShLIOp>(op) &&
+      matchPattern(op->getOperand(1), m_Constant(&constant)) &&
+      constant.getValue().ult(31)) {
+    int64_t factor = int64_t(1) << constant.getInt();
+    return multiply(operand(0), Range{factor, factor});
+  }
+  if (isa<arith::DivUIOp, arith::DivSIOp>(op))
+    return divide(operand(0), constantOperand());
+  if (isa<arith::RemUIOp>(op))
+    return remainder(operand(0), constantOperand());
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, AssumeMultipleOp>(op))
+    return operand(0);
+  if (isa<arith::IndexCastUIOp, arith::ExtUIOp>(op)) {
+    std::optional<Range> range = operand(0);
+    return range && range->lowest >= 0 ? range : std::nullopt;
+  }
+  if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
+    return rangeOfAffine(apply, depth - 1);
+  if (auto id = dyn_cast<gpu::ThreadIdOp>(op))
+    return rangeOfId(op, "known_block_size", id.getDimension(),
+                     id.getUpperBound());
+  if (auto id = dyn_cast<gpu::BlockIdOp>(op))
+    return rangeOfId(op, "known_grid_size", id.getDimension(),
+                     id.getUpperBound());
+  if (auto id = dyn_cast<gpu::ClusterBlockIdOp>(op))
+    return rangeOfId(op, "known_cluster_size", id.getDimension(),
+                     id.getUpperBound());
+  if (auto id = dyn_cast<gpu::LaneIdOp>(op))
+    return Range{0, 31};
+  return std::nullopt;
+}
+
+std::optional<Range> tile::rangeOf(Value value) {
+  return ::rangeOf(value, kDepth);
+}
+
+static std::string nameOf(Value value) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  value.printAsOperand(stream, OpPrintingFlags());
+  return text;
+}
+
+static std::string expressionOf(Value value, int depth) {
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    return std::to_string(*constant);
+  Operation *op = value.getDefiningOp();
+  if (!op || depth == 0)
+    return nameOf(value);
+  auto operand = [&](unsigned index) {
+    return expressionOf(op->getOperand(index), depth - 1);
+  };
+  auto factor = [&](unsigned index) {
+    std::string text = operand(index);
+    return text.find(' ') == std::string::npos ? text : '(' + text + ')';
+  };
+  if (isa<arith::MulIOp>(op))
+    return factor(0) + " * " + factor(1);
+  if (isa<arith::AddIOp>(op))
+    return operand(0) + " + " + operand(1);
+  if (isa<arith::SubIOp>(op))
+    return operand(0) + " - " + factor(1);
+  if (isa<arith::ShLIOp>(op))
+    return factor(0) + " << " + factor(1);
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+          arith::ExtUIOp>(op))
+    return operand(0);
+  return nameOf(value);
+}
+
+std::string tile::expressionOf(Value value) { return ::expressionOf(value, 6); }

@@ -122,8 +122,7 @@ class Operation:
 
     def fault(self, kind: str, message: str, advice: str, notes: tuple[str, ...] = ()) -> Fault:
         """Return a fault of the issuing thread."""
-        warp_lane = self.thread % 32
-        return Fault(kind, message, advice, warp_lane, notes)
+        return Fault(kind, message, advice, None, notes, self.thread, self.at)
 
     def notes(self) -> tuple[str, ...]:
         """Say where this copy comes from."""

@@ -259,8 +259,9 @@ def arrive(d: Decoder, ins: Instruction) -> None:
             own = rows if rows is not None else cluster.release(w, 1 << lane)
             released = caused_rows(own) if relaxed else own
             for_cta = released
-            if cluster.launch.strict and barrier.cta is not w.cta and not wide:
-                for_cta = released = caused_rows(own)
+            if cluster.launch.strict and barrier.cta is not w.cta:
+                for_cta = caused_rows(own)
+                released = released if wide else for_cta
             token = state_token(barrier.phase, barrier.pending)
             if drop:
                 barrier.count -= number
@@ -274,7 +275,11 @@ def arrive(d: Decoder, ins: Instruction) -> None:
 
 
 def wait(d: Decoder, ins: Instruction) -> None:
-    """`mbarrier.test_wait` and `try_wait`, by parity or by state."""
+    """`mbarrier.test_wait` and `try_wait`, by parity or by state.
+
+    Either may return false although the phase is complete, unless the thread knows that it is. Each
+    thread gets that answer once, so that a wait without a loop shows under every schedule.
+    """
     places = Places(d, ins, 1)
     parity = "parity" in ins.parts
     state = d.source(ins.operands[2], "u32" if parity else "b64")
@@ -288,12 +293,20 @@ def wait(d: Decoder, ins: Instruction) -> None:
         cluster = w.cta.cluster
         found = places.barriers(w, m)
         passed: dict[tuple[int, int], int] = {}
+        tried = w.keep.setdefault(("tried", id(ins)), {})
+        missed = False
         result = np.zeros(32, dtype=np.bool_)
         for lane, barrier in found:
             value = int(w.u[state][lane])
             clock = clock_of(w, lane)
             known = barrier.known_phases(clock, w.thread0 + lane)
             phase = wanted_phase(barrier, value, known, parity)
+            if phase >= known:
+                bits = tried.get((barrier, phase), 0)
+                if not bits >> lane & 1:
+                    tried[barrier, phase] = bits | 1 << lane
+                    missed = True
+                    continue
             if phase < barrier.phase:
                 result[lane] = True
                 if phase >= 0:
@@ -307,7 +320,7 @@ def wait(d: Decoder, ins: Instruction) -> None:
                     done = Clock(caused_rows(done.rows))
                 cluster.acquire(w, bits, done)
         np.copyto(w.u[target], result, where=m)
-        if result.any():
+        if result.any() or (missed and blocking):
             return NEXT
         if blocking:
             fragment.wait = found[0][1]

@@ -86,8 +86,8 @@ class Launch:
         if cluster.deferred and not written_later and fault.kind in ("deadlock", "limit", "trap"):
             return self._deferred(cluster)
         fragment = cluster.scheduler.current
-        at, thread = None, None
-        if fragment is not None:
+        at, thread = fault.at, fault.thread
+        if fragment is not None and thread is None:
             at = fragment.warp.at
             lane = first_lane(fragment.bits) if fault.lane is None else fault.lane
             thread = fragment.warp.thread0 + lane

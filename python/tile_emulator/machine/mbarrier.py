@@ -160,7 +160,7 @@ class MBarrier:
         if self.pending:
             return
         if self.tx < 0:
-            raise Fault(
+            fault = Fault(
                 "arrivals",
                 f"phase {self.phase} of {self.name} was armed with {self.expected} bytes and "
                 f"received {self.received}",
@@ -168,6 +168,9 @@ class MBarrier:
                 lane,
                 self.history(),
             )
+            if operation is not None:
+                fault.thread, fault.at = operation.thread, operation.at
+            raise fault
         if self.tx > 0:
             return
         epoch = self.epoch_after(self.phase)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _QUANTUM = 4096
 _IDLE_ROUNDS = 4
+_LONGEST_POLL = 64
 
 
 class Budget:
@@ -151,7 +152,7 @@ class Scheduler:
         warp = fragment.warp
         blocks = warp.program.blocks
         budget = self.budget
-        writes, polls = self.writes, fragment.polls
+        writes, polls, blocks_left = self.writes, fragment.polls, quantum
         while quantum > 0:
             join = fragment.join
             pc = fragment.pc
@@ -185,9 +186,10 @@ class Scheduler:
                     break
             quantum -= 1
         self._rotate(fragment)
+        fragment.quiet = 0 if fragment.polls > polls else fragment.quiet + blocks_left - quantum
         if self.writes == writes and fragment.polls > polls:
             self._idle()
-        else:
+        elif self.writes != writes or fragment.quiet > _LONGEST_POLL:
             self.idle = 0
 
     def _rotate(self, fragment: Fragment) -> None:

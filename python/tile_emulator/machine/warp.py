@@ -87,7 +87,7 @@ class Join:
 class Fragment:
     """Lanes of one warp that share a program counter (a block of the program)."""
 
-    __slots__ = ("at", "bits", "calls", "join", "mask", "pc", "polls", "wait", "warp")
+    __slots__ = ("at", "bits", "calls", "join", "mask", "pc", "polls", "quiet", "wait", "warp")
 
     def __init__(
         self, warp: Warp, pc: int, bits: int, join: Join | None, calls: tuple[tuple[int, Any], ...]
@@ -100,6 +100,7 @@ class Fragment:
         self.calls = calls
         self.wait: Any = None
         self.polls = 0
+        self.quiet = 0
         self.at: Instruction | None = None
 
     def set_bits(self, bits: int) -> None:

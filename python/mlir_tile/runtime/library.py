@@ -107,7 +107,11 @@ def library_path() -> Path:
     override = os.environ.get("MLIR_TILE_RUNTIME")
     if override:
         return Path(override)
-    return Path(__file__).resolve().parent.parent / "_libs" / "libtile_runtime.so"
+    # An editable install has the package in two places: what is written and what is built.
+    import mlir_tile
+
+    places = [Path(folder) / "_libs" / "libtile_runtime.so" for folder in mlir_tile.__path__]
+    return next((place for place in places if place.exists()), places[0])
 
 
 @functools.cache

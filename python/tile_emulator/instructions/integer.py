@@ -11,7 +11,7 @@ import numpy as np
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.slots import SIGNED, UNSIGNED
 from tile_emulator.machine.warp import Mask, Warp
-from tile_emulator.ptx.module import Instruction
+from tile_emulator.ptx.module import Imm, Instruction
 from tile_emulator.ptx.types import type_bits
 
 Array = Any
@@ -129,7 +129,7 @@ def product(mode: str, kind: str) -> Callable[[Array, Array], Array]:
     bits = type_bits(kind) or 32
     table = SIGNED if kind[0] == "s" else UNSIGNED
     if mode == "lo":
-        return np.multiply  # type: ignore[return-value]
+        return np.multiply
     if mode == "hi" and bits == 64:
         return multiply_high
     wide = table[2 * bits]
@@ -441,7 +441,10 @@ def lookup3(d: Decoder, ins: Instruction) -> None:
     if len(ins.parts) != 2:
         raise d.unsupported()
     a, b, c = (d.source(o, "b32") for o in ins.operands[1:4])
-    table = int(ins.operands[4].value)
+    immediate = ins.operands[4]
+    if not isinstance(immediate, Imm):
+        raise d.unsupported()
+    table = immediate.value
     target = d.target(ins.operands[0], "b32")
 
     def step(w: Warp, m: Mask) -> None:

@@ -71,7 +71,7 @@ def modifiers(d: Decoder, parts: tuple[str, ...]) -> Modifiers:
 
 def elements(operand: Operand, count: int) -> list[Operand]:
     """Return the `count` registers of a vector operand."""
-    items = list(operand.items) if isinstance(operand, Vec) else [operand]
+    items: list[Operand] = list(operand.items) if isinstance(operand, Vec) else [operand]
     if len(items) != count:
         raise ValueError("vector length")
     return items

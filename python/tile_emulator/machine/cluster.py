@@ -170,7 +170,7 @@ class Cluster:
         local_form: bool,
         align: int = 0,
     ) -> NDArray[np.intp]:
-        """Turn shared addresses into places of the cluster's bytes; checks all that can be wrong."""
+        """Turn shared addresses into places of the cluster's bytes; checks them."""
         rank = addresses >> _RANK_SHIFT
         offset = (addresses & _OFFSET_MASK).astype(np.int64) - _BASE
         own = np.uint64(w.cta.rank)
@@ -243,7 +243,7 @@ class Cluster:
                 raise Fault(
                     "not-started",
                     f"memory of CTA rank {rank} is used before that CTA is known to run",
-                    "put a cluster barrier at the start of the kernel, before the first remote access",
+                    "put a cluster barrier at the start, before the first remote access",
                     first_lane(some),
                 )
         if cta.exited:

@@ -27,9 +27,11 @@ MAX_TX = (1 << 20) - 1
 def join_rows(a: Rows | None, b: Rows) -> Rows:
     """Return the maximum of two sets of rows; `a` may be None."""
     if a is None:
-        return b.copy()
+        joined: Rows = b.copy()
+        return joined
     left, right = match(a, b)
-    return np.maximum(left, right)
+    joined = np.maximum(left, right)
+    return joined
 
 
 class MBarrier:
@@ -121,7 +123,7 @@ class MBarrier:
             raise Fault(
                 "arrivals",
                 f"phase {self.phase} of {self.name} gets more than its {self.count} arrivals",
-                "initialise the barrier with the number of threads that arrive, or let fewer arrive",
+                "initialise the barrier with the number of arrivals, or let fewer arrive",
                 lane,
                 self.history(),
             )

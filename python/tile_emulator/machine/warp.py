@@ -8,7 +8,7 @@ run independently and meet again at the immediate post-dominator of the branch (
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ LANES = 32
 FULL = 0xFFFFFFFF
 
 Lanes = NDArray[np.bool_]
-Mask = Union[Literal[True], Lanes]
+Mask = Literal[True] | Lanes
 Step = Callable[["Warp", Mask], object]
 Control = Callable[["Fragment", Mask], int]
 
@@ -147,7 +147,7 @@ class Warp:
         self.groups: list[tuple[int, Clock]] = [(FULL, cta.cluster.first_clock)]
 
     def diverge(self, fragment: Fragment, taken: int, target: int, other: int, meet: int) -> None:
-        """Split `fragment`: lanes `taken` go to `target`, the rest to `other`; they meet at `meet`."""
+        """Split `fragment`: lanes `taken` go to `target`, the rest to `other`."""
         join = fragment.join
         if join is None or join.pc != meet or join.calls != fragment.calls:
             join = Join(meet, fragment.bits, join, fragment.calls)

@@ -311,8 +311,9 @@ def _encode(number_kind: str, bits: int, kind: str, element: int) -> bytes:
     elif number_kind == "f64" and kind == "f32":
         number_value = struct.unpack("<d", struct.pack("<Q", bits & (2**64 - 1)))[0]
         bits = struct.unpack("<I", struct.pack("<f", number_value))[0]
-    return (bits & (256**element - 1)).to_bytes(element, "little")
+    whole: int = int(bits) & (256**element - 1)
+    return whole.to_bytes(element, "little")
 
 
 def _u32(bits: int) -> bytes:
-    return struct.pack("<I", bits & 0xFFFFFFFF)
+    return (bits & 0xFFFFFFFF).to_bytes(4, "little")

@@ -61,7 +61,9 @@ def simple(d: Decoder, ins: Instruction) -> None:
     a, b = (d.source(o, kind) for o in ins.operands[1:3])
     target = d.target(ins.operands[0], kind)
     if "cc" in modifiers:
-        carry(d, ins, a, b, target, kind)
+        from tile_emulator.instructions.carry import emit_carry
+
+        emit_carry(d, ins, lambda w: w.u[a], lambda w: w.u[b], target, kind)
         return
     if "sat" in modifiers:
         function = _saturating(function, -(2**31), 2**31 - 1)
@@ -76,40 +78,6 @@ def simple(d: Decoder, ins: Instruction) -> None:
         d.emit(lambda w, m: function(w.s[a], w.s[b], out=w.s[target], where=m))
     else:
         d.emit(lambda w, m: function(w.u[a], w.u[b], out=w.u[target], where=m))
-
-
-def carry(d: Decoder, ins: Instruction, a: int, b: int, target: int, kind: str) -> None:
-    """`add.cc`, `addc`, `sub.cc`, `subc`: arithmetic with the carry bit of the thread."""
-    takes = ins.family in ("addc", "subc")
-    subtracts = ins.family.startswith("sub")
-    gives = "cc" in ins.parts
-    bits = type_bits(kind) or 32
-    flag = d.slots.constant_register("carry", 1)
-
-    def step(w: Warp, m: Mask) -> None:
-        dtype = UNSIGNED[bits]
-        x, y = w.u[a], w.u[b]
-        c = w.u[flag].astype(dtype) if takes else np.zeros(32, dtype=dtype)
-        if subtracts:
-            first = x - y
-            value = first - c
-            out = (x < y) | (first < c)
-        else:
-            first = x + y
-            value = first + c
-            out = (first < x) | (value < first)
-        np.copyto(w.u[target], value, where=m)
-        if gives:
-            np.copyto(w.u[flag], out, where=m)
-
-    d.emit(step)
-
-
-def with_carry(d: Decoder, ins: Instruction) -> None:
-    """`addc` and `subc`."""
-    kind = ins.parts[-1]
-    a, b = (d.source(o, kind) for o in ins.operands[1:3])
-    carry(d, ins, a, b, d.target(ins.operands[0], kind), kind)
 
 
 def multiply_high(a: Array, b: Array) -> Array:
@@ -181,6 +149,11 @@ def multiply24(d: Decoder, ins: Instruction) -> None:
 def multiply_add(d: Decoder, ins: Instruction) -> None:
     """`mad.lo`, `.hi`, `.wide`."""
     mode, kind = ins.parts[1], ins.parts[-1]
+    if mode in ("lo", "hi") and ("cc" in ins.parts or ins.family == "madc"):
+        from tile_emulator.instructions.carry import multiply_add_carry
+
+        multiply_add_carry(d, ins)
+        return
     if mode not in ("lo", "hi", "wide") or any(p not in ("sat",) for p in ins.parts[2:-1]):
         raise d.unsupported()
     result = kind[0] + str(2 * (type_bits(kind) or 0)) if mode == "wide" else kind

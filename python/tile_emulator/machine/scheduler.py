@@ -75,6 +75,13 @@ class Scheduler:
         elif fragment in self.waiting:
             self.waiting.remove(fragment)
 
+    def stop_current(self) -> bool:
+        """Run the current fragment no more; returns false where a copy was landing instead."""
+        if self.current is None:
+            return False
+        self.drop(self.current)
+        return True
+
     def wake(self, key: Any) -> None:
         """Let the fragments that wait for `key` try again."""
         self.writes += 1

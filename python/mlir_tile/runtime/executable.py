@@ -32,7 +32,7 @@ from mlir_tile.runtime.library import (
     library,
     library_path,
 )
-from mlir_tile.runtime.signature import Signature
+from mlir_tile.runtime.signature import MemRef, Signature
 
 __all__ = ["Executable"]
 
@@ -198,24 +198,22 @@ def _run(driver: int, options: Options, function: Any, packed: Any) -> Failure:
 
 def _pack(signature: Signature, values: list[Any]) -> tuple[Any, Any]:
     """Return the array of pointers that packed functions take, and how to read the result."""
-    pointers: list[Any] = []
-    for argument, value in zip(signature.arguments, values, strict=True):
-        # Memrefs are passed by the address of their descriptor, scalars by value.
-        is_memref = hasattr(argument, "shape")
-        pointers.append(
-            ctypes.pointer(ctypes.c_void_p(ctypes.addressof(value))) if is_memref else value
-        )
+    # Memrefs are passed by the address of their descriptor, scalars by value.
+    holders = [
+        ctypes.c_void_p(ctypes.addressof(value)) if isinstance(argument, MemRef) else value
+        for argument, value in zip(signature.arguments, values, strict=True)
+    ]
     result = None
     if signature.result is not None:
         dtype = dtype_of(signature.result.element)
         buffer = ctypes.create_string_buffer(dtype.itemsize)
-        pointers.append(buffer)
+        holders.append(buffer)
 
         def result() -> Any:
             return _scalar(buffer.raw, dtype)
 
-    packed = (ctypes.c_void_p * len(pointers))(*(ctypes.cast(p, ctypes.c_void_p) for p in pointers))
-    packed._alive = pointers  # type: ignore[attr-defined]
+    packed = (ctypes.c_void_p * len(holders))(*map(ctypes.addressof, holders))
+    packed._alive = (holders, values)  # type: ignore[attr-defined]
     return packed, result
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _QUANTUM = 4096
 _IDLE_ROUNDS = 4
 _LONGEST_POLL = 64
+_POLLS_IN_A_ROW = 16
 
 
 class Budget:
@@ -160,6 +161,7 @@ class Scheduler:
         blocks = warp.program.blocks
         budget = self.budget
         writes, polls, blocks_left = self.writes, fragment.polls, quantum
+        enough = polls + _POLLS_IN_A_ROW
         while quantum > 0:
             join = fragment.join
             pc = fragment.pc
@@ -192,6 +194,8 @@ class Scheduler:
                     fragment.polls += 1
                     break
             quantum -= 1
+            if fragment.polls > enough:
+                break
         self._rotate(fragment)
         fragment.quiet = 0 if fragment.polls > polls else fragment.quiet + blocks_left - quantum
         if self.writes == writes and fragment.polls > polls:

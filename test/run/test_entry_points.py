@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,12 +19,14 @@ import pytest
 from mlir_tile.runtime import devices
 from mlir_tile.runtime.library import (
     DEVICE_UNAVAILABLE,
+    ENTRY_POINTS,
     Failure,
     Options,
     library,
     library_path,
 )
 
+SOURCES = Path(__file__).parents[2] / "lib" / "Runtime"
 POINTERS = (
     "mgpuMemAlloc",
     "mgpuStreamCreate",
@@ -96,6 +99,48 @@ def test_a_failing_wait_for_an_event_is_recorded(
     with bracket(timeout=1.0 if name == "cuEventQuery" else 0.0) as failure:
         mgpu("EventSynchronize", pointer(mgpu("EventCreate")))
     assert failure.call == name.encode()
+
+
+def test_host_code_is_given_every_entry_point() -> None:
+    text = "".join(path.read_text() for path in sorted(SOURCES.glob("*.cpp")))
+    assert tuple(sorted(set(re.findall(r"\bmgpu\w+(?=\()", text)))) == ENTRY_POINTS
+
+
+SHADOWED = """
+import ctypes, os, sys
+shadow = ctypes.CDLL(os.environ["SHADOW"], ctypes.RTLD_GLOBAL)
+sys.path.insert(0, os.environ["TESTS"])
+import numpy as np
+from host_programs import *
+from fake_cuda import FakeDriver
+FakeDriver(os.environ["MLIR_TILE_DRIVER"])
+compile_text(FILL).invoke("main", np.zeros(64, np.float32), 1.0, device="cuda")
+print("ours")
+"""
+
+
+def test_another_library_with_the_same_names_is_not_called(
+    fake_driver_library: Path, tmp_path: Path
+) -> None:
+    source, shadow = tmp_path / "shadow.cpp", tmp_path / "libshadow.so"
+    functions = "".join(f'extern "C" void {name}() {{ abort(); }}\n' for name in ENTRY_POINTS)
+    source.write_text("#include <cstdlib>\n" + functions)
+    command = [str(fake_cuda.compiler()), "-shared", "-fPIC", "-o", str(shadow), str(source)]
+    subprocess.run(command, check=True)
+    environment = {
+        **os.environ,
+        "SHADOW": str(shadow),
+        "TESTS": str(Path(__file__).parent),
+        "MLIR_TILE_DRIVER": str(fake_driver_library),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", SHADOWED],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ours\n", "")
 
 
 def launch(mgpu, module: int | None, stream: int | None) -> None:

@@ -25,12 +25,12 @@ from mlir_tile.runtime.driver_emulator import Session, emulator_driver
 from mlir_tile.runtime.dtypes import dtype_of
 from mlir_tile.runtime.errors import CompileError, EmulatorError, Error
 from mlir_tile.runtime.library import (
+    ENTRY_POINTS,
     KERNEL_TIMEOUT,
     Failure,
     Options,
     cuda_driver,
     library,
-    library_path,
 )
 from mlir_tile.runtime.signature import MemRef, Signature
 
@@ -159,7 +159,6 @@ class Executable:
             return self._functions[name]
 
     def _make_engine(self) -> ExecutionEngine:
-        library()
         diagnostics: list[str] = []
 
         def keep(diagnostic: ir.Diagnostic) -> bool:
@@ -169,9 +168,7 @@ class Executable:
         handler = self._module.context.attach_diagnostic_handler(keep)
         try:
             engine = ExecutionEngine(
-                self._module,
-                opt_level=self._opt_level,
-                shared_libs=[str(library_path()), *_runner_libraries()],
+                self._module, opt_level=self._opt_level, shared_libs=_runner_libraries()
             )
         except RuntimeError as error:
             reason = "; ".join(diagnostics) or str(error)
@@ -180,6 +177,11 @@ class Executable:
             ) from error
         finally:
             handler.detach()
+        # By address, because libraries would be searched after the whole process, where another
+        # runtime with the same names may have been loaded.
+        for name in ENTRY_POINTS:
+            entry = ctypes.cast(getattr(library(), name), ctypes.c_void_p)
+            engine.raw_register_runtime(name, entry)
         engine.initialize()
         return engine
 

@@ -29,6 +29,36 @@ OK, LAUNCH_FAILED, KERNEL_TIMEOUT, DEVICE_UNAVAILABLE, CONTEXT_LOST = range(5)
 CUDA_ERROR_NO_DEVICE = 100
 OLDEST_COMPUTE_CAPABILITY = 90
 
+# What compiled host code may call.
+ENTRY_POINTS = (
+    "mgpuEventCreate",
+    "mgpuEventDestroy",
+    "mgpuEventRecord",
+    "mgpuEventSynchronize",
+    "mgpuLaunchClusterKernel",
+    "mgpuLaunchKernel",
+    "mgpuMemAlloc",
+    "mgpuMemFree",
+    "mgpuMemHostRegister",
+    "mgpuMemHostRegisterMemRef",
+    "mgpuMemHostUnregister",
+    "mgpuMemHostUnregisterMemRef",
+    "mgpuMemcpy",
+    "mgpuMemset16",
+    "mgpuMemset32",
+    "mgpuModuleGetFunction",
+    "mgpuModuleLoad",
+    "mgpuModuleLoadJIT",
+    "mgpuModuleUnload",
+    "mgpuSetDefaultDevice",
+    "mgpuStreamCreate",
+    "mgpuStreamDestroy",
+    "mgpuStreamSynchronize",
+    "mgpuStreamWaitEvent",
+    "mgpuTensorMapEncodeTiled",
+    "mgpuTensorMapEncodeTiledMemref",
+)
+
 _Dim3 = ctypes.c_int64 * 3
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs that copy one tile between two CTAs of a cluster, for any pair of strided layouts.
 
-The sender fills its whole source buffer from `a`, the receiver its whole destination buffer from `b`;
+The sender fills its whole source buffer from `a`, the receiver its whole destination from `b`;
 after the copy the receiver writes its whole buffer back to `b`. So what the copy must leave alone
 is compared too.
 """
@@ -28,7 +28,8 @@ class Layout:
     @property
     def elements(self) -> int:
         """Elements of the buffer: what the tile spans, or `room` if that is more."""
-        reached = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
+        steps = zip(self.shape, self.strides, strict=True)
+        reached = sum((extent - 1) * max(stride, 0) for extent, stride in steps)
         return max(1, self.room, 0 if 0 in self.shape else self.offset + reached + 1)
 
     def view(self, flat: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:

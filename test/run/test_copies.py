@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Copies of many layouts arrive byte for byte, on the emulator and, where there is one, on a GPU."""
+"""Copies of many layouts arrive byte for byte: on the emulator, and on a GPU where there is one."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ COPIES = {
     "rows of one pitch": Copy("f16", Layout((8, 128), (256, 1)), Layout((8, 128), (256, 1))),
     "rows of two pitches": Copy("f16", Layout((8, 128), (256, 1)), Layout((8, 128), (512, 1))),
     "packed rows to a pitch": Copy("f16", rows(8, 128), Layout((8, 128), (256, 1))),
-    "two loops": Copy(
-        "f16", Layout((2, 8, 64), (1024, 128, 1)), Layout((2, 8, 64), (1024, 64, 1))
-    ),
+    "two loops": Copy("f16", Layout((2, 8, 64), (1024, 128, 1)), Layout((2, 8, 64), (1024, 64, 1))),
     "an extent of one": Copy(
         "f16", Layout((64, 1, 32), (32, 7, 1)), Layout((64, 1, 32), (32, 2048, 1))
     ),

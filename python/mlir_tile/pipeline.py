@@ -49,7 +49,7 @@ def legalize() -> str:
 def nvvm(options: Options) -> str:
     """Go on from `legalize` until device code is LLVM IR."""
     target = (
-        f"nvvm-attach-target{{chip={options.chip} features={options.features} "
+        f"tile-attach-target{{chip={options.chip} features={options.features} "
         f"O={options.opt_level}}}"
     )
     debug_info = (
@@ -60,6 +60,8 @@ def nvvm(options: Options) -> str:
     return ", ".join(
         [
             legalize(),
+            target,
+            "tile-check-target",
             "convert-nvgpu-to-nvvm",
             "tile-place-shared-memory",
             "convert-vector-to-scf",
@@ -67,7 +69,6 @@ def nvvm(options: Options) -> str:
             "convert-nvvm-to-llvm",
             "convert-func-to-llvm",
             "expand-strided-metadata",
-            target,
             "lower-affine",
             "convert-arith-to-llvm",
             "convert-index-to-llvm",
@@ -100,7 +101,7 @@ def binary(options: Options) -> str:
     [
         ("chip", "LLVM processor to compile for, sm_90 or newer", DEFAULT_CHIP),
         ("features", "PTX version, +ptx80 or newer", DEFAULT_FEATURES),
-        ("format", "what to embed: isa (PTX), bin or fatbin", "isa"),
+        ("format", "what to embed: isa (PTX), bin, fatbin or offload", "isa"),
         ("opt-level", "LLVM optimization level, 0 to 3", "3"),
         ("line-info", "keep source places as .loc lines of the PTX", "false"),
     ],

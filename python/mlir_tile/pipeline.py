@@ -52,11 +52,6 @@ def nvvm(options: Options) -> str:
         f"tile-attach-target{{chip={options.chip} features={options.features} "
         f"O={options.opt_level}}}"
     )
-    debug_info = (
-        "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}"
-        if options.line_info
-        else "strip-debuginfo"
-    )
     return ", ".join(
         [
             legalize(),
@@ -74,8 +69,11 @@ def nvvm(options: Options) -> str:
             "convert-index-to-llvm",
             "canonicalize",
             "cse",
-            "gpu.module(convert-gpu-to-nvvm, canonicalize, cse, reconcile-unrealized-casts, "
-            f"{debug_info})",
+            "gpu.module(convert-gpu-to-nvvm, canonicalize, cse, reconcile-unrealized-casts)",
+            # The translation to LLVM IR drops places that are in no function's scope.
+            "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}"
+            if options.line_info
+            else "gpu.module(strip-debuginfo)",
         ]
     )
 

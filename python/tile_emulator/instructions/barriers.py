@@ -71,14 +71,17 @@ class Places:
         """Return lane and barrier for each active lane; checks that they may be used."""
         lanes, flat = self.flat(w, m)
         found = []
-        checked: set[tuple[int, int]] = set()
+        checked: set[tuple[int, int, bool]] = set()
+        epoch = w.cta.cluster.epoch
         for lane, place in zip(lanes.tolist(), flat.tolist(), strict=False):
             barrier = live_barrier(w.cta.cluster, place, lane)
             clock = clock_of(w, lane)
-            key = (place, id(clock))
+            thread = w.thread0 + lane
+            key = (place, id(clock), thread == barrier.init_thread)
             if key not in checked:
                 checked.add(key)
                 check_init(w, barrier, clock, lane)
+            barrier.used[thread] = int(epoch[thread])
             found.append((lane, barrier))
         return found
 
@@ -120,6 +123,20 @@ def check_init(w: Warp, barrier: MBarrier, clock: Clock, lane: int) -> None:
         "(with arrive.relaxed also fence.mbarrier_init)",
         lane,
     )
+
+
+def check_unused(w: Warp, barrier: MBarrier, clock: Clock, lane: int) -> None:
+    """What other threads have done with the barrier must have happened before its inval."""
+    known = clock.rows[CAUSED]
+    for thread, epoch in barrier.used.items():
+        if thread != w.thread0 + lane and int(known[thread]) < epoch:
+            name = w.cta.cluster.thread_name(thread)
+            raise Fault(
+                "uninitialised-barrier",
+                f"{barrier.name} is invalidated although {name} may still use it",
+                "put a barrier between the last use and mbarrier.inval",
+                lane,
+            )
 
 
 def init(d: Decoder, ins: Instruction) -> None:
@@ -183,10 +200,18 @@ def invalidate(d: Decoder, ins: Instruction) -> None:
         for lane, barrier in places.barriers(w, m):
             place = barrier.cta.rank * cluster.shared_bytes + barrier.offset
             cluster.barrier_bases[place] = barrier.base + barrier.phase + 1
-            if barrier.on_the_way:
+            if w.cta.mbarriers.get(barrier.offset) is not barrier:
+                raise Fault(
+                    "uninitialised-barrier",
+                    f"{barrier.name} is invalidated twice",
+                    "let one thread execute mbarrier.inval",
+                    lane,
+                )
+            check_unused(w, barrier, clock_of(w, lane), lane)
+            if barrier.on_the_way or not barrier.knows_previous(clock_of(w, lane), w.thread0 + lane):
                 raise Fault(
                     "in-flight",
-                    f"{barrier.name} is invalidated while copies are on their way to it",
+                    f"{barrier.name} is invalidated before its copies were observed to complete",
                     "wait for the copies first",
                     lane,
                     barrier.history(),

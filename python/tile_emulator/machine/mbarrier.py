@@ -48,6 +48,7 @@ class MBarrier:
         self.init_thread = thread
         self.init_epoch = epoch
         self.init_line = 0
+        self.used: dict[int, int] = {}
         self.fences: list[tuple[int, int]] = []
         self.phase = 0
         self.pending = count

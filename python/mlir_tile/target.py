@@ -49,7 +49,7 @@ def check_target(chip: str, features: str) -> None:
 
 
 def fault_of_target(chip: str, features: str) -> tuple[str, str] | None:
-    """Return what a compilation wrongly does, as `targets ...`, and how to mend it; None if nothing."""
+    """Return what is wrong, as `targets ...`, and how to mend it; None if nothing is."""
     match = re.fullmatch(r"sm_(\d+)[a-z]?", chip)
     if not match:
         return f"targets '{chip}', which is not of the form sm_90", f"set chip={DEFAULT_CHIP}"
@@ -95,14 +95,13 @@ def dotted(version: int) -> str:
 
 @register_pass("tile-check-target", "Refuse gpu.modules whose own target cannot copy between CTAs")
 def check_modules(module: ir.Operation) -> None:
-    """Raise `PassFailure` at the first `gpu.module` that carries a target that LLVM would abort on."""
+    """Raise `PassFailure` at the first `gpu.module` with a target that LLVM would abort on."""
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name != "gpu.module":
             return ir.WalkResult.ADVANCE
         name = ir.StringAttr(op.attributes["sym_name"]).value
-        targets = op.attributes["targets"] if "targets" in op.attributes else []
-        for target in targets:
+        for target in op.attributes.get("targets", ()):
             fault = fault_of_attribute(str(target))
             if fault:
                 raise PassFailure(op, f"gpu.module '{name}' {fault[0]}", fault[1])

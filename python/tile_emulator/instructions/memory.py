@@ -11,7 +11,12 @@ from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.machine import access
 from tile_emulator.machine.cta import RANK_SHIFT
-from tile_emulator.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SHIFT
+from tile_emulator.machine.memory import (
+    LOCAL_WINDOW,
+    SHARED_WINDOW,
+    WINDOW_MASK,
+    WINDOW_SHIFT,
+)
 from tile_emulator.machine.warp import Mask, Warp, bits_of, lanes_of
 from tile_emulator.ptx.module import Instruction, Operand, Sink, Vec
 from tile_emulator.ptx.types import type_bits
@@ -159,11 +164,14 @@ def convert_address(d: Decoder, ins: Instruction) -> None:
         window = SHARED_WINDOW
     elif space == "local":
         window = LOCAL_WINDOW
-    add = np.uint64((-window if to else window) & 0xFFFFFFFFFFFFFFFF)
     if not window or kind == "u32":
         d.emit(lambda w, m: np.copyto(w.u[target], w.u[source], where=m))
-        return
-    d.emit(lambda w, m: np.add(w.u[source], add, out=w.u[target], where=m))
+    elif to:
+        d.emit(lambda w, m: np.bitwise_and(w.u[source], WINDOW_MASK, out=w.u[target], where=m))
+    else:
+        # Not a sum: LLVM converts the address of a local variable twice.
+        bits = np.uint64(window)
+        d.emit(lambda w, m: np.bitwise_or(w.u[source], bits, out=w.u[target], where=m))
 
 
 def is_space(d: Decoder, ins: Instruction) -> None:

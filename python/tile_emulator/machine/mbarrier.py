@@ -27,10 +27,9 @@ MAX_TX = (1 << 20) - 1
 def join_rows(a: Rows | None, b: Rows) -> Rows:
     """Return the maximum of two sets of rows; `a` may be None."""
     if a is None:
-        joined: Rows = b.copy()
-        return joined
+        a = np.zeros_like(b)
     left, right = match(a, b)
-    joined = np.maximum(left, right)
+    joined: Rows = np.maximum(left, right)
     return joined
 
 

@@ -97,17 +97,21 @@ def dotted(version: int) -> str:
 def check_modules(module: ir.Operation) -> None:
     """Raise `PassFailure` at the first `gpu.module` with a target that LLVM would abort on."""
 
+    found: list[ir.Operation] = []
+
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name != "gpu.module":
             return ir.WalkResult.ADVANCE
+        found.append(op)
+        return ir.WalkResult.SKIP
+
+    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    for op in found:
         name = ir.StringAttr(op.attributes["sym_name"]).value
         for target in op.attributes.get("targets", ()):
             fault = fault_of_attribute(str(target))
             if fault:
                 raise PassFailure(op, f"gpu.module '{name}' {fault[0]}", fault[1])
-        return ir.WalkResult.SKIP
-
-    module.walk(visit, ir.WalkOrder.PRE_ORDER)
 
 
 def fault_of_attribute(target: str) -> tuple[str, str] | None:

@@ -112,6 +112,11 @@ def compiled(options: argparse.Namespace) -> str:
             if error.diagnostics:
                 raise mt.CompileError(with_lines(error.diagnostics), error.diagnostics) from None
             raise
+        except ValueError:
+            raise
+        except Exception as error:
+            # A scripted pass raised; under tile-opt it shows its traceback.
+            raise mt.Error(f"{type(error).__name__}: {error}") from error
         finally:
             handler.detach()
         if options.to != "ptx":

@@ -229,6 +229,43 @@ def test_flags_order_data_only_with_release_and_acquire(
     assert caught.value.kind == "race"
 
 
+@pytest.mark.parametrize("schedule", ["eager", "late", "random:1"])
+def test_many_volatile_loads_are_no_deadlock(schedule: str) -> None:
+    body = (
+        """
+  .shared .align 4 .b32 words[64]; .shared .align 8 .b64 bar;
+  mov.u32 %r0, words; mov.u32 %r1, bar; mad.lo.u32 %r2, %t, 4, %r0;
+  st.shared.u32 [%r2], %t; setp.eq.u32 %p0, %t, 0; setp.lt.u32 %p1, %t, 32;
+  @%p0 mbarrier.init.shared::cta.b64 [%r1], 1;
+  bar.sync 0;
+  @%p1 bra WAIT;
+  mov.u32 %r3, 0;
+SUM:
+  and.b32 %r4, %r3, 63; mad.lo.u32 %r4, %r4, 4, %r0;
+  ld.volatile.shared.u32 %r5, [%r4];
+  add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 6000;
+  @%p2 bra SUM;
+  setp.eq.u32 %p3, %t, 32;
+  @%p3 mbarrier.arrive.shared::cta.b64 _, [%r1];
+  bra END;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1], 0;
+  @!%p2 bra WAIT;
+END:
+  mov.u32 %d, 1;
+"""
+        + STORE
+    )
+    assert set(run(body, block=64, schedule=schedule)) == {1}
+
+
+def test_a_flag_that_nobody_sets_is_a_deadlock() -> None:
+    body = "AGAIN: ld.volatile.global.u32 %r0, [%i]; setp.ne.u32 %p0, %r0, 9; @%p0 bra AGAIN;"
+    with pytest.raises(te.EmulationError) as caught:
+        run(body)
+    assert caught.value.kind == "deadlock"
+
+
 BULK = """
   .shared .align 128 .b8 tile[256]; .shared .align 8 .b64 bar;
   mov.u32 %r0, tile; mov.u32 %r1, bar; setp.eq.u32 %p0, %t, 0;

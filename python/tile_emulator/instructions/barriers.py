@@ -208,7 +208,9 @@ def invalidate(d: Decoder, ins: Instruction) -> None:
                     lane,
                 )
             check_unused(w, barrier, clock_of(w, lane), lane)
-            if barrier.on_the_way or not barrier.knows_previous(clock_of(w, lane), w.thread0 + lane):
+            if barrier.on_the_way or not barrier.knows_previous(
+                clock_of(w, lane), w.thread0 + lane
+            ):
                 raise Fault(
                     "in-flight",
                     f"{barrier.name} is invalidated before its copies were observed to complete",

@@ -93,6 +93,7 @@ def load(d: Decoder, ins: Instruction) -> None:
     targets = [None if isinstance(o, Sink) else d.target(o, how.kind) for o in wanted]
     address = d.address(ins.operands[1], space)
     acquire = how.semantics == "acquire"
+    poll = ("poll", id(ins))
 
     def step(w: Warp, m: Mask) -> None:
         w.at = ins
@@ -109,7 +110,10 @@ def load(d: Decoder, ins: Instruction) -> None:
             else:
                 w.u[target][lanes] = values[:, i]
         if strong:
-            w.cta.cluster.scheduler.polled()
+            seen = (addresses.tobytes(), values.tobytes())
+            if w.keep.get(poll) == seen:
+                w.cta.cluster.scheduler.polled()
+            w.keep[poll] = seen
             access.observe(w, bits_of(m), addresses, acquire)
 
     if space in ("local", "param"):

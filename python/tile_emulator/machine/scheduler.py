@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from tile_emulator.machine.cluster import Cluster
 
 _QUANTUM = 4096
-_IDLE_ROUNDS = 4
 _LONGEST_POLL = 64
 _POLLS_IN_A_ROW = 16
+_POLLS_BEFORE_LANDING = 64
+_POLLS_BEFORE_DEADLOCK = 2048
 
 
 class Budget:
@@ -94,7 +95,7 @@ class Scheduler:
             self.ready.extend(woken)
 
     def polled(self) -> None:
-        """Count a strong load: a fragment that only polls waits for others."""
+        """Count a strong load that gave what it gave before: it waits for others."""
         if self.current is not None:
             self.current.polls += 1
 
@@ -199,7 +200,7 @@ class Scheduler:
         self._rotate(fragment)
         fragment.quiet = 0 if fragment.polls > polls else fragment.quiet + blocks_left - quantum
         if self.writes == writes and fragment.polls > polls:
-            self._idle()
+            self._idle(fragment.polls - polls)
         elif self.writes != writes or fragment.quiet > _LONGEST_POLL:
             self.idle = 0
 
@@ -208,15 +209,13 @@ class Scheduler:
             self.ready.remove(fragment)
             self.ready.append(fragment)
 
-    def _idle(self) -> None:
+    def _idle(self, polls: int) -> None:
         """A fragment has only polled: when all do, copies land, or nothing ever will."""
-        self.idle += 1
-        rounds = _IDLE_ROUNDS * (16 if self.random is not None else 1)
-        if self.idle <= rounds * len(self.ready):
-            return
-        self.idle = 0
+        self.idle += polls
         if self.flying:
-            self.current = None
-            self.land_one()
-        else:
+            if self.idle > _POLLS_BEFORE_LANDING * len(self.ready):
+                self.idle = 0
+                self.current = None
+                self.land_one()
+        elif self.idle > _POLLS_BEFORE_DEADLOCK * len(self.ready):
             raise deadlock(self.cluster, self.waiting + self.ready)

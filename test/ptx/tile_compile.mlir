@@ -30,7 +30,7 @@
 // RUN: sed "s/to %b cta/to %nowhere cta/" %s > %t.broken.mlir
 // RUN: not tile-compile %t.broken.mlir --to ptx -o %t.kept 2>&1 | FileCheck %s --check-prefix=PLACE
 // RUN: FileCheck %s --check-prefix=KEPT < %t.kept
-// PLACE:      broken.mlir:[[#@LINE + 44]]:28: error: use of undeclared SSA value name
+// PLACE:      broken.mlir:[[#@LINE + 44]]:27: error: use of undeclared SSA value name
 // PLACE-NEXT: {{^}}    tile.copy_async %a to %nowhere cta
 // PLACE-NEXT: {{^}}                          ^
 // KEPT: {{^}}before{{$}}

@@ -56,6 +56,7 @@ def _array(text: str, form: str, seed: str | None, shape_text: str, kind: str) -
         raise Error(f"argument '{text}' has {count} elements, the limit is {1 << 31}")
     if form == "zeros":
         return np.zeros(shape, dtype=dtype)
+    values: Any
     if form == "iota":
         values = np.arange(count)
     elif kind in _FLOATS or kind == "bf16":

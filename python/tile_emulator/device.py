@@ -80,7 +80,7 @@ class Device:
 
     def read(self, address: int, nbytes: int) -> bytes:
         """Copy bytes out of global memory."""
-        return self._bytes(address, nbytes).tobytes()
+        return bytes(self._bytes(address, nbytes).tobytes())
 
     def memset(self, address: int, value: int, nbytes: int) -> None:
         """Set bytes of global memory."""

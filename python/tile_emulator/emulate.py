@@ -32,7 +32,7 @@ def emulate(
 ) -> Report:
     """Launch `kernel`; NumPy arrays are passed as pointers and written back afterwards.
 
-    `bytes` are passed as they are, numbers in the size of the parameter, NumPy scalars in their own.
+    `bytes` are passed as they are, NumPy scalars in their own size, numbers in the parameter's.
     """
     device = Device(schedule, checks, max_steps, max_seconds)
     arrays: list[tuple[int, Any]] = []

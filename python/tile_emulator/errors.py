@@ -42,7 +42,10 @@ class LaunchError(Error):
 
 
 class Fault(Exception):
-    """A broken rule, before it is known where; `lane` is the lane of the running warp."""
+    """A broken rule, before it is known where.
+
+    `lane` is the lane of the running warp; a copy that lands later names `thread` and `at` itself.
+    """
 
     def __init__(
         self,
@@ -51,6 +54,8 @@ class Fault(Exception):
         advice: str,
         lane: int | None = None,
         notes: tuple[str, ...] = (),
+        thread: int | None = None,
+        at: object | None = None,
     ) -> None:
         assert kind in KINDS, kind
         super().__init__(message)
@@ -59,6 +64,8 @@ class Fault(Exception):
         self.advice = advice
         self.lane = lane
         self.notes = notes
+        self.thread = thread
+        self.at = at
 
 
 class EmulationError(Error):

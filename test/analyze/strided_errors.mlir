@@ -123,6 +123,14 @@ gpu.func @phase_of_1_mib(%rank: i32, %bars: !bars, %i: index)
       : memref<1048576xi8, #wg> to memref<1048576xi8, #wg>, !bars
   gpu.return
 }
+gpu.func @elements_beyond_64_bits(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: memref<4294967296x4294967296xi8, #wg>,
+              %dst: memref<4294967296x4294967296xi8, #wg>) kernel {
+  // expected-error @+1 {{'tile.copy_async' op source must have fewer than 2^63 elements, got memref<4294967296x4294967296xi8, #gpu.address_space<workgroup>>}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<4294967296x4294967296xi8, #wg> to memref<4294967296x4294967296xi8, #wg>, !bars
+  gpu.return
+}
 gpu.func @phase_of_more_than_64_bits(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<4294967296x4294967296xi8, strided<[4294967296, 1]>, #wg>,
               %dst: memref<4294967296x4294967296xi8, strided<[4294967296, 1]>, #wg>) kernel {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,12 +19,14 @@ import pytest
 from mlir_tile.runtime import devices
 from mlir_tile.runtime.library import (
     DEVICE_UNAVAILABLE,
+    ENTRY_POINTS,
     Failure,
     Options,
     library,
     library_path,
 )
 
+SOURCES = Path(__file__).parents[2] / "lib" / "Runtime"
 POINTERS = (
     "mgpuMemAlloc",
     "mgpuStreamCreate",
@@ -49,9 +52,9 @@ def mgpu() -> Callable[..., int | None]:
 
 
 @contextmanager
-def bracket(device: int = -1, timeout: float = 0.0) -> Iterator[Failure]:
+def bracket(timeout: float = 0.0, stream: int | None = None) -> Iterator[Failure]:
     failure = Failure()
-    options = Options(device, 0, None, timeout)
+    options = Options(-1, stream is not None, stream, timeout)
     library().tile_runtime_begin(devices.cuda_driver(), ctypes.byref(options))
     try:
         yield failure
@@ -98,6 +101,48 @@ def test_a_failing_wait_for_an_event_is_recorded(
     assert failure.call == name.encode()
 
 
+def test_host_code_is_given_every_entry_point() -> None:
+    text = "".join(path.read_text() for path in sorted(SOURCES.glob("*.cpp")))
+    assert tuple(sorted(set(re.findall(r"\bmgpu\w+(?=\()", text)))) == ENTRY_POINTS
+
+
+SHADOWED = """
+import ctypes, os, sys
+shadow = ctypes.CDLL(os.environ["SHADOW"], ctypes.RTLD_GLOBAL)
+sys.path.insert(0, os.environ["TESTS"])
+import numpy as np
+from host_programs import *
+from fake_cuda import FakeDriver
+FakeDriver(os.environ["MLIR_TILE_DRIVER"])
+compile_text(FILL).invoke("main", np.zeros(64, np.float32), 1.0, device="cuda")
+print("ours")
+"""
+
+
+def test_another_library_with_the_same_names_is_not_called(
+    fake_driver_library: Path, tmp_path: Path
+) -> None:
+    source, shadow = tmp_path / "shadow.cpp", tmp_path / "libshadow.so"
+    functions = "".join(f'extern "C" void {name}() {{ abort(); }}\n' for name in ENTRY_POINTS)
+    source.write_text("#include <cstdlib>\n" + functions)
+    command = [str(fake_cuda.compiler()), "-shared", "-fPIC", "-o", str(shadow), str(source)]
+    subprocess.run(command, check=True)
+    environment = {
+        **os.environ,
+        "SHADOW": str(shadow),
+        "TESTS": str(Path(__file__).parent),
+        "MLIR_TILE_DRIVER": str(fake_driver_library),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", SHADOWED],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ours\n", "")
+
+
 def launch(mgpu, module: int | None, stream: int | None) -> None:
     function = mgpu("ModuleGetFunction", pointer(module), b"some_kernel")
     sizes = [ctypes.c_int64(1)] * 6
@@ -134,6 +179,50 @@ def test_the_error_of_a_kernel_arrives_before_its_stream_is_gone(
         fake.also_fail_stream_synchronize(fake_cuda.ILLEGAL_ADDRESS)
         mgpu("StreamDestroy", pointer(stream))
     assert failure.message.startswith(b"kernel 'some_kernel' (grid 1x1x1")
+
+
+def test_freeing_memory_does_not_wait_for_a_kernel_that_hangs(
+    fake: fake_cuda.FakeDriver, modules, mgpu
+) -> None:
+    fake.hang()
+    with bracket(timeout=0.02) as failure:
+        memory = mgpu("MemAlloc", ctypes.c_uint64(64), None, False)
+        launch(mgpu, modules[0], mgpu("StreamCreate"))
+        mgpu("MemFree", pointer(memory), None)
+    assert failure.message.startswith(b"kernel 'some_kernel'")
+    assert "cuMemFree" not in fake.log()
+    fake.forget()
+
+
+def test_work_on_a_given_stream_is_not_waited_for(
+    fake: fake_cuda.FakeDriver, modules, mgpu
+) -> None:
+    with bracket(stream=0x77) as failure:
+        launch(mgpu, modules[0], mgpu("StreamCreate"))
+    assert failure.kind == 0
+    assert "cuStreamSynchronize" not in fake.log()
+
+
+def test_what_ends_with_the_call_is_waited_for_on_a_given_stream_too(
+    fake: fake_cuda.FakeDriver, modules, mgpu
+) -> None:
+    array = np.zeros((4, 8), np.float16)
+    where = pointer(array.ctypes.data)
+    with bracket(stream=0x77) as failure:
+        mgpu("MemHostRegister", where, ctypes.c_uint64(array.nbytes))
+        launch(mgpu, modules[0], mgpu("StreamCreate"))
+    assert failure.kind == 0
+    log = fake.log()
+    assert log.index("cuStreamSynchronize") < log.index("cuMemHostUnregister")
+    box = (ctypes.c_int64 * 2)(2, 4)
+    arguments = (ctypes.c_int64(2), descriptor(array), 6, 0, 0, 0, 0, box)
+    with bracket(stream=0x77) as failure:
+        mgpu("TensorMapEncodeTiledMemref", *arguments)
+        fake.clear_log()
+        launch(mgpu, modules[0], mgpu("StreamCreate"))
+    assert failure.kind == 0
+    log = fake.log()
+    assert log.index("cuStreamSynchronize") < log.index("cuMemFree")
 
 
 def test_several_suspects_are_all_named(fake: fake_cuda.FakeDriver, modules, mgpu) -> None:
@@ -253,6 +342,7 @@ def test_a_tensor_map_goes_from_the_fastest_dimension(fake: fake_cuda.FakeDriver
     assert list(words[1:4]) == [8, 5, 4]
     assert list(words[6:9]) == [4, 3, 2]
     assert list(words[11:13]) == [16, 96]
+    assert words[15] == array.ctypes.data
 
 
 @pytest.mark.parametrize("name", ["cuTensorMapEncodeTiled", "cuMemAlloc", "cuMemcpyAsync"])

@@ -23,16 +23,16 @@ from mlir.execution_engine import ExecutionEngine
 from mlir_tile.runtime.devices import resolve_device
 from mlir_tile.runtime.driver_emulator import Session, emulator_driver
 from mlir_tile.runtime.dtypes import dtype_of
-from mlir_tile.runtime.errors import CompileError, EmulatorError, Error
+from mlir_tile.runtime.errors import CompileError, EmulatorError, Error, KernelTimeout
 from mlir_tile.runtime.library import (
+    ENTRY_POINTS,
     KERNEL_TIMEOUT,
     Failure,
     Options,
     cuda_driver,
     library,
-    library_path,
 )
-from mlir_tile.runtime.signature import Signature
+from mlir_tile.runtime.signature import MemRef, Signature
 
 __all__ = ["Executable"]
 
@@ -115,7 +115,7 @@ class Executable:
         if ordinal is None:
             if stream is not None:
                 raise ValueError("stream must be None on the emulator, which has no streams")
-            self._emulate(function, packed, Session(schedule, checks, timeout))
+            self._emulate(function, packed, schedule, checks, timeout)
         else:
             if schedule is not None or checks is not None:
                 raise ValueError('schedule and checks need device="emulator"')
@@ -128,8 +128,10 @@ class Executable:
                 failure.throw()
         return None if result is None else result()
 
-    def _emulate(self, function: Any, packed: Any, session: Session) -> None:
-        with session:
+    def _emulate(
+        self, function: Any, packed: Any, schedule: Any, checks: Any, timeout: float | None
+    ) -> None:
+        with Session(schedule, checks, timeout) as session:
             failure = _run(emulator_driver(), Options(0, 0, None, 0.0), function, packed)
         exception = session.take_exception()
         if exception is None:
@@ -145,7 +147,10 @@ class Executable:
             kind = "launch"
         elif isinstance(exception, te.PTXError):
             kind = "ptx"
-        raise EmulatorError(str(exception), kind=kind, launch=failure.launch()) from exception
+        launch = failure.launch()
+        if kind == "limit" and timeout is not None:
+            raise KernelTimeout(str(exception), call="emulator", launch=launch) from exception
+        raise EmulatorError(str(exception), kind=kind, launch=launch) from exception
 
     def _function(self, name: str) -> Any:
         with self._lock:
@@ -159,7 +164,6 @@ class Executable:
             return self._functions[name]
 
     def _make_engine(self) -> ExecutionEngine:
-        library()
         diagnostics: list[str] = []
 
         def keep(diagnostic: ir.Diagnostic) -> bool:
@@ -169,9 +173,7 @@ class Executable:
         handler = self._module.context.attach_diagnostic_handler(keep)
         try:
             engine = ExecutionEngine(
-                self._module,
-                opt_level=self._opt_level,
-                shared_libs=[str(library_path()), *_runner_libraries()],
+                self._module, opt_level=self._opt_level, shared_libs=_runner_libraries()
             )
         except RuntimeError as error:
             reason = "; ".join(diagnostics) or str(error)
@@ -180,6 +182,11 @@ class Executable:
             ) from error
         finally:
             handler.detach()
+        # By address, because libraries would be searched after the whole process, where another
+        # runtime with the same names may have been loaded.
+        for name in ENTRY_POINTS:
+            entry = ctypes.cast(getattr(library(), name), ctypes.c_void_p)
+            engine.raw_register_runtime(name, entry)
         engine.initialize()
         return engine
 
@@ -198,24 +205,22 @@ def _run(driver: int, options: Options, function: Any, packed: Any) -> Failure:
 
 def _pack(signature: Signature, values: list[Any]) -> tuple[Any, Any]:
     """Return the array of pointers that packed functions take, and how to read the result."""
-    pointers: list[Any] = []
-    for argument, value in zip(signature.arguments, values, strict=True):
-        # Memrefs are passed by the address of their descriptor, scalars by value.
-        is_memref = hasattr(argument, "shape")
-        pointers.append(
-            ctypes.pointer(ctypes.c_void_p(ctypes.addressof(value))) if is_memref else value
-        )
+    # Memrefs are passed by the address of their descriptor, scalars by value.
+    holders = [
+        ctypes.c_void_p(ctypes.addressof(value)) if isinstance(argument, MemRef) else value
+        for argument, value in zip(signature.arguments, values, strict=True)
+    ]
     result = None
     if signature.result is not None:
         dtype = dtype_of(signature.result.element)
         buffer = ctypes.create_string_buffer(dtype.itemsize)
-        pointers.append(buffer)
+        holders.append(buffer)
 
         def result() -> Any:
             return _scalar(buffer.raw, dtype)
 
-    packed = (ctypes.c_void_p * len(pointers))(*(ctypes.cast(p, ctypes.c_void_p) for p in pointers))
-    packed._alive = pointers  # type: ignore[attr-defined]
+    packed = (ctypes.c_void_p * len(holders))(*map(ctypes.addressof, holders))
+    packed._alive = (holders, values)  # type: ignore[attr-defined]
     return packed, result
 
 

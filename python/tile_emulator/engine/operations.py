@@ -99,8 +99,9 @@ class Operation:
         assert barrier is not None
         return self.fault(
             "arrivals",
-            f"{self.nbytes} bytes of a {self.name} fall into phase {barrier.phase} of {barrier.name}, "
-            f"whose issuer has not observed that phase {barrier.phase - 1} is complete",
+            f"{self.nbytes} bytes of a {self.name} fall into phase {barrier.phase} of "
+            f"{barrier.name}, whose issuer has not observed that phase {barrier.phase - 1} is "
+            "complete",
             "arm each phase with all the bytes that its copies bring, and issue copies of the next "
             "phase after an acknowledgement",
             barrier.history(),
@@ -122,8 +123,7 @@ class Operation:
 
     def fault(self, kind: str, message: str, advice: str, notes: tuple[str, ...] = ()) -> Fault:
         """Return a fault of the issuing thread."""
-        warp_lane = self.thread % 32
-        return Fault(kind, message, advice, warp_lane, notes)
+        return Fault(kind, message, advice, None, notes, self.thread, self.at)
 
     def notes(self) -> tuple[str, ...]:
         """Say where this copy comes from."""

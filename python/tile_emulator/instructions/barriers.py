@@ -71,14 +71,17 @@ class Places:
         """Return lane and barrier for each active lane; checks that they may be used."""
         lanes, flat = self.flat(w, m)
         found = []
-        checked: set[tuple[int, int]] = set()
+        checked: set[tuple[int, int, bool]] = set()
+        epoch = w.cta.cluster.epoch
         for lane, place in zip(lanes.tolist(), flat.tolist(), strict=False):
             barrier = live_barrier(w.cta.cluster, place, lane)
             clock = clock_of(w, lane)
-            key = (place, id(clock))
+            thread = w.thread0 + lane
+            key = (place, id(clock), thread == barrier.init_thread)
             if key not in checked:
                 checked.add(key)
                 check_init(w, barrier, clock, lane)
+            barrier.used[thread] = int(epoch[thread])
             found.append((lane, barrier))
         return found
 
@@ -120,6 +123,20 @@ def check_init(w: Warp, barrier: MBarrier, clock: Clock, lane: int) -> None:
         "(with arrive.relaxed also fence.mbarrier_init)",
         lane,
     )
+
+
+def check_unused(w: Warp, barrier: MBarrier, clock: Clock, lane: int) -> None:
+    """What other threads have done with the barrier must have happened before its inval."""
+    known = clock.rows[CAUSED]
+    for thread, epoch in barrier.used.items():
+        if thread != w.thread0 + lane and int(known[thread]) < epoch:
+            name = w.cta.cluster.thread_name(thread)
+            raise Fault(
+                "uninitialised-barrier",
+                f"{barrier.name} is invalidated although {name} may still use it",
+                "put a barrier between the last use and mbarrier.inval",
+                lane,
+            )
 
 
 def init(d: Decoder, ins: Instruction) -> None:
@@ -183,10 +200,20 @@ def invalidate(d: Decoder, ins: Instruction) -> None:
         for lane, barrier in places.barriers(w, m):
             place = barrier.cta.rank * cluster.shared_bytes + barrier.offset
             cluster.barrier_bases[place] = barrier.base + barrier.phase + 1
-            if barrier.on_the_way:
+            if w.cta.mbarriers.get(barrier.offset) is not barrier:
+                raise Fault(
+                    "uninitialised-barrier",
+                    f"{barrier.name} is invalidated twice",
+                    "let one thread execute mbarrier.inval",
+                    lane,
+                )
+            check_unused(w, barrier, clock_of(w, lane), lane)
+            if barrier.on_the_way or not barrier.knows_previous(
+                clock_of(w, lane), w.thread0 + lane
+            ):
                 raise Fault(
                     "in-flight",
-                    f"{barrier.name} is invalidated while copies are on their way to it",
+                    f"{barrier.name} is invalidated before its copies were observed to complete",
                     "wait for the copies first",
                     lane,
                     barrier.history(),
@@ -259,8 +286,9 @@ def arrive(d: Decoder, ins: Instruction) -> None:
             own = rows if rows is not None else cluster.release(w, 1 << lane)
             released = caused_rows(own) if relaxed else own
             for_cta = released
-            if cluster.launch.strict and barrier.cta is not w.cta and not wide:
-                for_cta = released = caused_rows(own)
+            if cluster.launch.strict and barrier.cta is not w.cta:
+                for_cta = caused_rows(own)
+                released = released if wide else for_cta
             token = state_token(barrier.phase, barrier.pending)
             if drop:
                 barrier.count -= number
@@ -274,7 +302,11 @@ def arrive(d: Decoder, ins: Instruction) -> None:
 
 
 def wait(d: Decoder, ins: Instruction) -> None:
-    """`mbarrier.test_wait` and `try_wait`, by parity or by state."""
+    """`mbarrier.test_wait` and `try_wait`, by parity or by state.
+
+    Either may return false although the phase is complete, unless the thread knows that it is. Each
+    thread gets that answer once, so that a wait without a loop shows under every schedule.
+    """
     places = Places(d, ins, 1)
     parity = "parity" in ins.parts
     state = d.source(ins.operands[2], "u32" if parity else "b64")
@@ -288,12 +320,20 @@ def wait(d: Decoder, ins: Instruction) -> None:
         cluster = w.cta.cluster
         found = places.barriers(w, m)
         passed: dict[tuple[int, int], int] = {}
+        tried = w.keep.setdefault(("tried", id(ins)), {})
+        missed = False
         result = np.zeros(32, dtype=np.bool_)
         for lane, barrier in found:
             value = int(w.u[state][lane])
             clock = clock_of(w, lane)
             known = barrier.known_phases(clock, w.thread0 + lane)
             phase = wanted_phase(barrier, value, known, parity)
+            if phase >= known:
+                bits = tried.get((barrier, phase), 0)
+                if not bits >> lane & 1:
+                    tried[barrier, phase] = bits | 1 << lane
+                    missed = True
+                    continue
             if phase < barrier.phase:
                 result[lane] = True
                 if phase >= 0:
@@ -307,7 +347,7 @@ def wait(d: Decoder, ins: Instruction) -> None:
                     done = Clock(caused_rows(done.rows))
                 cluster.acquire(w, bits, done)
         np.copyto(w.u[target], result, where=m)
-        if result.any():
+        if result.any() or (missed and blocking):
             return NEXT
         if blocking:
             fragment.wait = found[0][1]

@@ -10,7 +10,7 @@ import numpy as np
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.machine.warp import DONE, NEXT, Control, Fragment, Mask, bits_of
-from tile_emulator.ptx.module import Args, Instruction, Reg, Sym
+from tile_emulator.ptx.module import Args, Instruction, Operand, Reg, Sym
 
 
 def branch(d: Decoder, ins: Instruction) -> None:
@@ -133,9 +133,9 @@ def trap(d: Decoder, ins: Instruction) -> None:
 def call(d: Decoder, ins: Instruction) -> None:
     """`call` of a device function by name; parameters are copied through local memory."""
     operands = list(ins.operands)
-    returns = operands.pop(0).items if isinstance(operands[0], Args) else ()
+    returns = _arguments(operands)
     callee = operands.pop(0)
-    arguments = operands.pop(0).items if operands and isinstance(operands[0], Args) else ()
+    arguments = _arguments(operands)
     if isinstance(callee, Reg):
         raise d.error("unsupported indirect call")
     if not isinstance(callee, Sym):
@@ -180,6 +180,15 @@ def call(d: Decoder, ins: Instruction) -> None:
         return DONE
 
     d.control(step, blocking=False)
+
+
+def _arguments(operands: list[Operand]) -> tuple[Operand, ...]:
+    """Take a parenthesised list off the front, if there is one."""
+    if operands and isinstance(operands[0], Args):
+        first = operands.pop(0)
+        assert isinstance(first, Args)
+        return first.items
+    return ()
 
 
 def _param(d: Decoder, operand: object) -> int:

@@ -156,7 +156,7 @@ def groups_of(w: Warp, lane: int, kind: str) -> Groups:
     groups = w.keep.get(key)
     if groups is None:
         groups = w.keep[key] = Groups(w.cta.cluster)
-    return groups  # type: ignore[no-any-return]
+    return groups
 
 
 def check_bulk(lane: int, nbytes: int, *addresses: int) -> None:

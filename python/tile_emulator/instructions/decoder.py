@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tile_emulator.errors import PTXError
 from tile_emulator.instructions.program import Block
@@ -47,8 +48,8 @@ def guarded(steps: list[Step], predicate: int, negated: bool) -> Step:
 
 def guard_mask(w: Warp, m: Mask, predicate: int, negated: bool) -> Mask | None:
     """Return the lanes of `m` where the predicate holds, or None when there is none."""
-    values = w.u[predicate]
-    lanes = ~values if negated else values
+    values: NDArray[np.bool_] = w.u[predicate]
+    lanes: NDArray[np.bool_] = ~values if negated else values
     if m is not True:
         lanes = lanes & m
     elif lanes.all():
@@ -249,7 +250,7 @@ class Decoder:
         self.control_blocking = blocking
 
     def reference(self, index: int) -> list[int]:
-        """Return a cell that will hold the block of instruction `index` (-1: the function's end)."""
+        """Return a cell for the block of instruction `index` (-1: the function's end)."""
         cell = [0]
         self.references.append((cell, index))
         return cell
@@ -290,7 +291,7 @@ class Decoder:
             raise self.unsupported()
         try:
             handler(self, ins)
-        except (IndexError, KeyError, ValueError, TypeError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise self.error(f"unsupported instruction '{ins.opcode}'") from error
         steps = self.before + self.steps + self.after
         if ins.guard is None or not steps:

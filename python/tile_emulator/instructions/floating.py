@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Floating-point arithmetic: f16, bf16, f32, f64, and packed pairs.
 
-Approximate instructions (`ex2.approx`, `sin.approx`, ...) are computed in binary64 and rounded: within
-the manual's error bounds, but not bit for bit what the hardware gives.
+Approximate instructions (`ex2.approx`, `sin.approx`, ...) are computed in binary64 and rounded:
+within the manual's error bounds, but not bit for bit what the hardware gives.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def finish(value: Array, kind: str, modifiers: set[str]) -> Array:
     if "ftz" in modifiers:
         value = flush(value, element)
     if "sat" in modifiers:
-        value = np.where(np.isnan(value), 0, np.clip(value, 0, 1)).astype(value.dtype)
-        value = value + value.dtype.type(0)
+        zero = value.dtype.type(0)
+        value = np.where(np.isnan(value), zero, np.clip(value, 0, 1)) + zero
     if "relu" in modifiers:
-        value = np.where(np.isnan(value), value, np.maximum(value, 0)).astype(value.dtype)
+        value = np.maximum(value, value.dtype.type(0))
     if element == "bf16":
         return round_bf16(value)
     bits = np.ascontiguousarray(value).view(_UINT[element])

@@ -11,7 +11,7 @@ import numpy as np
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.slots import SIGNED, UNSIGNED
 from tile_emulator.machine.warp import Mask, Warp
-from tile_emulator.ptx.module import Instruction
+from tile_emulator.ptx.module import Imm, Instruction
 from tile_emulator.ptx.types import type_bits
 
 Array = Any
@@ -61,7 +61,9 @@ def simple(d: Decoder, ins: Instruction) -> None:
     a, b = (d.source(o, kind) for o in ins.operands[1:3])
     target = d.target(ins.operands[0], kind)
     if "cc" in modifiers:
-        carry(d, ins, a, b, target, kind)
+        from tile_emulator.instructions.carry import emit_carry
+
+        emit_carry(d, ins, lambda w: w.u[a], lambda w: w.u[b], target, kind)
         return
     if "sat" in modifiers:
         function = _saturating(function, -(2**31), 2**31 - 1)
@@ -76,40 +78,6 @@ def simple(d: Decoder, ins: Instruction) -> None:
         d.emit(lambda w, m: function(w.s[a], w.s[b], out=w.s[target], where=m))
     else:
         d.emit(lambda w, m: function(w.u[a], w.u[b], out=w.u[target], where=m))
-
-
-def carry(d: Decoder, ins: Instruction, a: int, b: int, target: int, kind: str) -> None:
-    """`add.cc`, `addc`, `sub.cc`, `subc`: arithmetic with the carry bit of the thread."""
-    takes = ins.family in ("addc", "subc")
-    subtracts = ins.family.startswith("sub")
-    gives = "cc" in ins.parts
-    bits = type_bits(kind) or 32
-    flag = d.slots.constant_register("carry", 1)
-
-    def step(w: Warp, m: Mask) -> None:
-        dtype = UNSIGNED[bits]
-        x, y = w.u[a], w.u[b]
-        c = w.u[flag].astype(dtype) if takes else np.zeros(32, dtype=dtype)
-        if subtracts:
-            first = x - y
-            value = first - c
-            out = (x < y) | (first < c)
-        else:
-            first = x + y
-            value = first + c
-            out = (first < x) | (value < first)
-        np.copyto(w.u[target], value, where=m)
-        if gives:
-            np.copyto(w.u[flag], out, where=m)
-
-    d.emit(step)
-
-
-def with_carry(d: Decoder, ins: Instruction) -> None:
-    """`addc` and `subc`."""
-    kind = ins.parts[-1]
-    a, b = (d.source(o, kind) for o in ins.operands[1:3])
-    carry(d, ins, a, b, d.target(ins.operands[0], kind), kind)
 
 
 def multiply_high(a: Array, b: Array) -> Array:
@@ -129,7 +97,7 @@ def product(mode: str, kind: str) -> Callable[[Array, Array], Array]:
     bits = type_bits(kind) or 32
     table = SIGNED if kind[0] == "s" else UNSIGNED
     if mode == "lo":
-        return np.multiply  # type: ignore[return-value]
+        return np.multiply
     if mode == "hi" and bits == 64:
         return multiply_high
     wide = table[2 * bits]
@@ -181,6 +149,11 @@ def multiply24(d: Decoder, ins: Instruction) -> None:
 def multiply_add(d: Decoder, ins: Instruction) -> None:
     """`mad.lo`, `.hi`, `.wide`."""
     mode, kind = ins.parts[1], ins.parts[-1]
+    if mode in ("lo", "hi") and ("cc" in ins.parts or ins.family == "madc"):
+        from tile_emulator.instructions.carry import multiply_add_carry
+
+        multiply_add_carry(d, ins)
+        return
     if mode not in ("lo", "hi", "wide") or any(p not in ("sat",) for p in ins.parts[2:-1]):
         raise d.unsupported()
     result = kind[0] + str(2 * (type_bits(kind) or 0)) if mode == "wide" else kind
@@ -263,6 +236,15 @@ def shift(d: Decoder, ins: Instruction) -> None:
     target = d.target(ins.operands[0], kind)
     left, signed = ins.family == "shl", kind[0] == "s"
     dtype = UNSIGNED[bits]
+    literal = ins.operands[2]
+    if isinstance(literal, Imm) and 0 <= literal.value < bits:
+        by = (SIGNED if signed else UNSIGNED)[bits](literal.value)
+        function: Any = np.left_shift if left else np.right_shift
+        if signed:
+            d.emit(lambda w, m: function(w.s[a], by, out=w.s[target], where=m))
+        else:
+            d.emit(lambda w, m: function(w.u[a], by, out=w.u[target], where=m))
+        return
 
     def step(w: Warp, m: Mask) -> None:
         n = w.u[amount]
@@ -441,7 +423,10 @@ def lookup3(d: Decoder, ins: Instruction) -> None:
     if len(ins.parts) != 2:
         raise d.unsupported()
     a, b, c = (d.source(o, "b32") for o in ins.operands[1:4])
-    table = int(ins.operands[4].value)
+    immediate = ins.operands[4]
+    if not isinstance(immediate, Imm):
+        raise d.unsupported()
+    table = immediate.value
     target = d.target(ins.operands[0], "b32")
 
     def step(w: Warp, m: Mask) -> None:

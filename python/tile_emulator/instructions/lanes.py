@@ -52,7 +52,7 @@ class Meeting:
 def together(
     d: Decoder, ins: Instruction, members: int, act: Together, any_pc: bool = False
 ) -> None:
-    """Emit a control step that calls `act(warp, lanes, mask)` once all lanes of the mask are there."""
+    """Emit a step that calls `act(warp, lanes, mask)` once all lanes of the mask are there."""
     key = ("meeting", "any" if any_pc else id(ins))
 
     def step(fragment: Fragment, m: Mask) -> int:

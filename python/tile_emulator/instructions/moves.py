@@ -125,7 +125,7 @@ def set_predicate(d: Decoder, ins: Instruction) -> None:
     if any(p not in _BOOLEAN and p != "ftz" for p in ins.parts[2:-1]) or operator not in _COMPARE:
         raise d.unsupported()
     a, b = (d.source(o, kind) for o in ins.operands[1:3])
-    third = d.source(ins.operands[3], "pred") if boolean else None
+    third = d.source(ins.operands[3], "pred") if boolean else 0
     combine = _BOOLEAN[boolean] if boolean else None
     first = ins.operands[0]
     packed = kind.endswith("x2")
@@ -150,7 +150,7 @@ def set_value(d: Decoder, ins: Instruction) -> None:
     operator = ins.parts[1]
     boolean = next((p for p in ins.parts[2:-2] if p in _BOOLEAN), None)
     a, b = (d.source(o, kind) for o in ins.operands[1:3])
-    third = d.source(ins.operands[3], "pred") if boolean else None
+    third = d.source(ins.operands[3], "pred") if boolean else 0
     combine = _BOOLEAN[boolean] if boolean else None
     target = d.target(ins.operands[0], to)
     compare, read = comparison(operator, kind), reader(kind)

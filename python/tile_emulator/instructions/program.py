@@ -10,7 +10,8 @@ from tile_emulator.instructions.slots import Slots
 
 if TYPE_CHECKING:
     from tile_emulator.machine.warp import Control, Step, Warp
-    from tile_emulator.ptx.module import Function, Instruction, Lines
+    from tile_emulator.ptx.lexer import Lines
+    from tile_emulator.ptx.module import Function, Instruction
 
 # Addresses of shared memory start here; below is what the system reserves, and null.
 SHARED_BASE = 0x400

@@ -176,6 +176,11 @@ def divide(a: Array, b: Array, kind: str, mode: str) -> Array:
     near = a / b
     if mode == "rn":
         return near
+    overflow = np.isinf(near) & np.isfinite(a) & (b != 0)
+    if overflow.any():
+        greatest = np.copysign(np.finfo(near.dtype).max, near)
+        inward = (near > 0) if mode == "rm" else (near < 0) if mode == "rp" else True
+        near = np.where(overflow & inward, greatest, near)
     return _adjust(near, mode, lambda y, i: _ratio(a[i], b[i]) - Fraction(y))
 
 
@@ -218,7 +223,8 @@ def integer_to_f64_odd(value: Array) -> Array:
     if not big.any():
         return wide
     negative = value < 0
-    magnitude = np.where(negative, -value.astype(np.int64), value).astype(np.uint64)
+    whole = value.view(np.uint64)
+    magnitude = np.where(negative, np.uint64(0) - whole, whole)
     cut = magnitude >> np.uint64(24)
     sticky = (magnitude & np.uint64(0xFFFFFF)) != 0
     odd = (cut | sticky.astype(np.uint64)).astype(np.float64) * 2.0**24

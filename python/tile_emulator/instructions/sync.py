@@ -144,7 +144,7 @@ def arrive(
     barrier.expected = expected
     barrier.rows = join_rows(barrier.rows, cta.cluster.release(w, bits))
     # The hardware counts whole warps where a count is given.
-    barrier.arrived += bits.bit_count() if expected is None else 32 * _whole(w, bits)
+    barrier.arrived += bits.bit_count() if expected is None else _counted(w, bits)
     barrier.votes.extend(votes)
     if expected is not None and barrier.arrived > expected:
         raise Fault(
@@ -156,8 +156,9 @@ def arrive(
     cta.complete_if_full(barrier)
 
 
-def _whole(w: Warp, bits: int) -> float:
-    return bits.bit_count() / w.live.bit_count()
+def _counted(w: Warp, bits: int) -> int:
+    """Return how many threads lanes count for: missing and exited lanes come with the others."""
+    return 32 if bits == w.live else bits.bit_count()
 
 
 def cluster_barrier(d: Decoder, ins: Instruction) -> None:

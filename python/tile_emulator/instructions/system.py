@@ -103,6 +103,6 @@ def formatted(w: Warp, lane: int, text: str, arguments: int) -> str:
             item = int.from_bytes(raw, "little", signed=letter in "di")
             if letter == "c":
                 item &= 0xFF
-        return spec.replace("u", "d") % item
+        return str(spec.replace("u", "d") % item)
 
     return _FORMAT.sub(value, text)

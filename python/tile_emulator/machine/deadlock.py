@@ -46,7 +46,7 @@ def deadlock(cluster: Cluster, stuck: list[Fragment]) -> Fault:
             "divergence",
             f"{wait.name} waits for lanes that do not come: mask 0x{wait.bits:08x}, here are "
             f"0x{chosen.bits:08x}, missing 0x{missing:08x}",
-            "execute it where all lanes of its mask are together, or give the mask of those that are",
+            "execute it where all lanes of its mask are together, or give a smaller mask",
             lane,
             tuple(notes),
         )

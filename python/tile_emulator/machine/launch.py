@@ -77,17 +77,32 @@ class Launch:
         try:
             cluster.scheduler.run()
         except Fault as fault:
-            raise self._report(cluster, fault) from None
+            error = self._report(cluster, fault)
+            raise self._cause(cluster, fault) or error from None
         if cluster.deferred:
             raise self._deferred(cluster)
+
+    def _cause(self, cluster: Cluster, fault: Fault) -> EmulationError | None:
+        """Find what a fault of arrivals follows from, where bytes were read too early before it.
+
+        The threads at fault stop and the others go on: who writes those bytes explains more.
+        """
+        while fault.kind == "arrivals" and cluster.deferred and cluster.scheduler.stop_current():
+            try:
+                cluster.scheduler.run()
+            except Fault as later:
+                fault = later
+            else:
+                return None
+        return self._report(cluster, fault) if fault.kind in ("race", "in-flight") else None
 
     def _report(self, cluster: Cluster, fault: Fault) -> EmulationError:
         written_later = any(d.written_later for d in cluster.deferred)
         if cluster.deferred and not written_later and fault.kind in ("deadlock", "limit", "trap"):
             return self._deferred(cluster)
         fragment = cluster.scheduler.current
-        at, thread = None, None
-        if fragment is not None:
+        at, thread = fault.at, fault.thread
+        if fragment is not None and thread is None:
             at = fragment.warp.at
             lane = first_lane(fragment.bits) if fault.lane is None else fault.lane
             thread = fragment.warp.thread0 + lane

@@ -27,9 +27,10 @@ MAX_TX = (1 << 20) - 1
 def join_rows(a: Rows | None, b: Rows) -> Rows:
     """Return the maximum of two sets of rows; `a` may be None."""
     if a is None:
-        return b.copy()
+        a = np.zeros_like(b)
     left, right = match(a, b)
-    return np.maximum(left, right)
+    joined: Rows = np.maximum(left, right)
+    return joined
 
 
 class MBarrier:
@@ -46,6 +47,7 @@ class MBarrier:
         self.init_thread = thread
         self.init_epoch = epoch
         self.init_line = 0
+        self.used: dict[int, int] = {}
         self.fences: list[tuple[int, int]] = []
         self.phase = 0
         self.pending = count
@@ -121,7 +123,7 @@ class MBarrier:
             raise Fault(
                 "arrivals",
                 f"phase {self.phase} of {self.name} gets more than its {self.count} arrivals",
-                "initialise the barrier with the number of threads that arrive, or let fewer arrive",
+                "initialise the barrier with the number of arrivals, or let fewer arrive",
                 lane,
                 self.history(),
             )
@@ -160,7 +162,7 @@ class MBarrier:
         if self.pending:
             return
         if self.tx < 0:
-            raise Fault(
+            fault = Fault(
                 "arrivals",
                 f"phase {self.phase} of {self.name} was armed with {self.expected} bytes and "
                 f"received {self.received}",
@@ -168,6 +170,9 @@ class MBarrier:
                 lane,
                 self.history(),
             )
+            if operation is not None:
+                fault.thread, fault.at = operation.thread, operation.at
+            raise fault
         if self.tx > 0:
             return
         epoch = self.epoch_after(self.phase)

@@ -68,7 +68,9 @@ class GlobalMemory:
     def map_host(self, address: int, nbytes: int) -> None:
         """Make host memory usable at its own address."""
         raw = (ctypes.c_uint8 * nbytes).from_address(address)
-        self._insert(Segment(address, np.frombuffer(raw, dtype=np.uint8), "host memory"))
+        self._insert(
+            Segment(address, np.frombuffer(memoryview(raw), dtype=np.uint8), "host memory")
+        )
 
     def _insert(self, segment: Segment) -> None:
         at = bisect.bisect_left(self._bases, segment.base)

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from tile_emulator.machine.cluster import Cluster
 
 _QUANTUM = 4096
-_IDLE_ROUNDS = 4
+_LONGEST_POLL = 64
+_POLLS_IN_A_ROW = 16
+_POLLS_BEFORE_LANDING = 64
+_POLLS_BEFORE_DEADLOCK = 2048
 
 
 class Budget:
@@ -74,6 +77,13 @@ class Scheduler:
         elif fragment in self.waiting:
             self.waiting.remove(fragment)
 
+    def stop_current(self) -> bool:
+        """Run the current fragment no more; returns false where a copy was landing instead."""
+        if self.current is None:
+            return False
+        self.drop(self.current)
+        return True
+
     def wake(self, key: Any) -> None:
         """Let the fragments that wait for `key` try again."""
         self.writes += 1
@@ -85,7 +95,7 @@ class Scheduler:
             self.ready.extend(woken)
 
     def polled(self) -> None:
-        """Count a strong load: a fragment that only polls waits for others."""
+        """Count a strong load that gave what it gave before: it waits for others."""
         if self.current is not None:
             self.current.polls += 1
 
@@ -151,7 +161,8 @@ class Scheduler:
         warp = fragment.warp
         blocks = warp.program.blocks
         budget = self.budget
-        writes, polls = self.writes, fragment.polls
+        writes, polls, blocks_left = self.writes, fragment.polls, quantum
+        enough = polls + _POLLS_IN_A_ROW
         while quantum > 0:
             join = fragment.join
             pc = fragment.pc
@@ -184,10 +195,13 @@ class Scheduler:
                     fragment.polls += 1
                     break
             quantum -= 1
+            if fragment.polls > enough:
+                break
         self._rotate(fragment)
+        fragment.quiet = 0 if fragment.polls > polls else fragment.quiet + blocks_left - quantum
         if self.writes == writes and fragment.polls > polls:
-            self._idle()
-        else:
+            self._idle(fragment.polls - polls)
+        elif self.writes != writes or fragment.quiet > _LONGEST_POLL:
             self.idle = 0
 
     def _rotate(self, fragment: Fragment) -> None:
@@ -195,15 +209,13 @@ class Scheduler:
             self.ready.remove(fragment)
             self.ready.append(fragment)
 
-    def _idle(self) -> None:
+    def _idle(self, polls: int) -> None:
         """A fragment has only polled: when all do, copies land, or nothing ever will."""
-        self.idle += 1
-        rounds = _IDLE_ROUNDS * (16 if self.random is not None else 1)
-        if self.idle <= rounds * len(self.ready):
-            return
-        self.idle = 0
+        self.idle += polls
         if self.flying:
-            self.current = None
-            self.land_one()
-        else:
+            if self.idle > _POLLS_BEFORE_LANDING * len(self.ready):
+                self.idle = 0
+                self.current = None
+                self.land_one()
+        elif self.idle > _POLLS_BEFORE_DEADLOCK * len(self.ready):
             raise deadlock(self.cluster, self.waiting + self.ready)

@@ -8,7 +8,7 @@ run independently and meet again at the immediate post-dominator of the branch (
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ LANES = 32
 FULL = 0xFFFFFFFF
 
 Lanes = NDArray[np.bool_]
-Mask = Union[Literal[True], Lanes]
+Mask = Literal[True] | Lanes
 Step = Callable[["Warp", Mask], object]
 Control = Callable[["Fragment", Mask], int]
 
@@ -87,7 +87,7 @@ class Join:
 class Fragment:
     """Lanes of one warp that share a program counter (a block of the program)."""
 
-    __slots__ = ("at", "bits", "calls", "join", "mask", "pc", "polls", "wait", "warp")
+    __slots__ = ("at", "bits", "calls", "join", "mask", "pc", "polls", "quiet", "wait", "warp")
 
     def __init__(
         self, warp: Warp, pc: int, bits: int, join: Join | None, calls: tuple[tuple[int, Any], ...]
@@ -100,6 +100,7 @@ class Fragment:
         self.calls = calls
         self.wait: Any = None
         self.polls = 0
+        self.quiet = 0
         self.at: Instruction | None = None
 
     def set_bits(self, bits: int) -> None:
@@ -146,7 +147,7 @@ class Warp:
         self.groups: list[tuple[int, Clock]] = [(FULL, cta.cluster.first_clock)]
 
     def diverge(self, fragment: Fragment, taken: int, target: int, other: int, meet: int) -> None:
-        """Split `fragment`: lanes `taken` go to `target`, the rest to `other`; they meet at `meet`."""
+        """Split `fragment`: lanes `taken` go to `target`, the rest to `other`."""
         join = fragment.join
         if join is None or join.pc != meet or join.calls != fragment.calls:
             join = Join(meet, fragment.bits, join, fragment.calls)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Vector clocks.
 
-A clock has one column for each thread of the cluster, one that stays zero, and one for each mbarrier
-or async group, whose epochs are completed phases. It has three rows, each a weaker or
+A clock has one column for each thread of the cluster, one that stays zero, and one for each
+mbarrier or async group, whose epochs are completed phases. It has three rows, each a weaker or
 stronger notion of "knows":
 
 - `SEEN`: happens-before through releases and acquires; memory effects are visible.

@@ -25,7 +25,7 @@ Bytes = NDArray[np.bool_]
 _WAIT = "wait on the copy's mbarrier before touching these bytes"
 _SYNC = "put a barrier (bar.sync, bar.warp.sync, an mbarrier) between the two accesses"
 _FENCE = "execute fence.proxy.async after the ordinary access and before the copy is issued"
-_FREE = "let a thread that has waited for the copy tell the writer so, by an arrive or a cluster barrier"
+_FREE = "let a thread that has waited for the copy tell the writer so (arrive, cluster barrier)"
 
 
 def _at(index: Any, position: int) -> int:
@@ -78,7 +78,8 @@ class Conflicts:
         line = int(shadow.writer_line[flat])
         raise Fault(
             "race",
-            f"{self._place(flat)} is read, unordered with its write by {self._thread(number, line)}",
+            f"{self._place(flat)} is read, unordered with its write by "
+            f"{self._thread(number, line)}",
             _SYNC,
             lane,
         )
@@ -115,7 +116,8 @@ class Conflicts:
             operation = shadow.cluster.operations[-1 - number]
             raise Fault(
                 "in-flight",
-                f"{self._place(flat)} is written, unordered with the {operation.name} that writes it",
+                f"{self._place(flat)} is written, unordered with the {operation.name} that writes "
+                "it too",
                 _WAIT,
                 lane,
                 operation.notes(),
@@ -123,7 +125,8 @@ class Conflicts:
         line = int(shadow.writer_line[flat])
         raise Fault(
             "race",
-            f"{self._place(flat)} is written, unordered with a write by {self._thread(number, line)}",
+            f"{self._place(flat)} is written, unordered with a write by "
+            f"{self._thread(number, line)}",
             _SYNC,
             lane,
         )
@@ -156,7 +159,8 @@ class Conflicts:
         line = int(shadow.reader_line[flat])
         raise Fault(
             "race",
-            f"{self._place(flat)} is written, unordered with its read by {self._thread(number, line)}",
+            f"{self._place(flat)} is written, unordered with its read by "
+            f"{self._thread(number, line)}",
             _SYNC,
             lane,
         )
@@ -177,7 +181,8 @@ class Conflicts:
                 _, flat, lane = self._first(readers == number, index, threads, w)
                 raise Fault(
                     "in-flight",
-                    f"{self._place(flat)} is overwritten while a {operation.name} may still read it",
+                    f"{self._place(flat)} is overwritten while a {operation.name} may still "
+                    "read it",
                     _FREE,
                     lane,
                     operation.notes(),
@@ -200,7 +205,8 @@ class Conflicts:
         _, flat, lane = self._first(self.shadow.barrier[index], index, threads, w)
         raise Fault(
             "address",
-            f"{self._place(flat)} belongs to a live mbarrier and is overwritten by an ordinary store",
+            f"{self._place(flat)} belongs to a live mbarrier and is overwritten by an ordinary "
+            "store",
             "keep data and barriers apart, or execute mbarrier.inval first",
             lane,
         )
@@ -267,7 +273,7 @@ class Conflicts:
                     raise operation.fault(
                         "in-flight",
                         f"{self._place(flat)} is written by two copies that are not ordered",
-                        "let one thread issue each copy once, and wait for the first before the next",
+                        "let one thread issue each copy, and wait for the first before the next",
                         before.notes(),
                     )
         readers = shadow.copy_reader[index]
@@ -288,7 +294,8 @@ class Conflicts:
         flat = index.start + int(np.argmax(self.shadow.barrier[index]))
         raise operation.fault(
             "address",
-            f"{self._place(flat)} belongs to a live mbarrier and is overwritten by a {operation.name}",
+            f"{self._place(flat)} belongs to a live mbarrier and is overwritten by a "
+            f"{operation.name}",
             "keep data and barriers apart, and check the destination and size",
         )
 
@@ -298,8 +305,8 @@ class Conflicts:
         line = int(self.shadow.writer_line[flat])
         raise operation.fault(
             "in-flight",
-            f"{self._place(flat)} is overwritten by a {operation.name}, unordered with its write by "
-            f"{self._thread(number, line)}",
+            f"{self._place(flat)} is overwritten by a {operation.name}, unordered with its write "
+            f"by {self._thread(number, line)}",
             "put a barrier between the write and the copy",
         )
 
@@ -327,8 +334,9 @@ class Conflicts:
         line = int(self.shadow.reader_line[flat])
         raise operation.fault(
             "in-flight",
-            f"{self._place(flat)} is read by {self._thread(number if number >= 0 else culprit, line)}, "
-            f"unordered with the {operation.name} that writes it",
+            f"{self._place(flat)} is read by "
+            f"{self._thread(number if number >= 0 else culprit, line)}, unordered with the "
+            f"{operation.name} that writes it",
             "let the reader wait for the copy, and acknowledge before the next one is issued",
         )
 
@@ -351,8 +359,8 @@ class Conflicts:
             line = int(shadow.reader_line[flat])
             raise operation.fault(
                 "proxy-fence",
-                f"{self._place(flat)}, read at PTX line {line}, is overwritten by a {operation.name} "
-                "without a proxy fence in between",
+                f"{self._place(flat)}, read at PTX line {line}, is overwritten by a "
+                f"{operation.name} without a proxy fence in between",
                 _FENCE,
             )
 

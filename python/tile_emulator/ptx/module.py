@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Union
 
 from tile_emulator.ptx.lexer import Lines
 
@@ -75,7 +74,7 @@ class Args:
     items: tuple[Operand, ...]
 
 
-Operand = Union[Reg, Imm, Sym, Mem, Vec, Pair, Not, Sink, Args]
+Operand = Reg | Imm | Sym | Mem | Vec | Pair | Not | Sink | Args
 
 
 @dataclass(slots=True)

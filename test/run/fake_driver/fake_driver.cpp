@@ -16,6 +16,9 @@
 
 namespace {
 constexpr int kDevices = 2;
+const std::map<int, int> kDeviceAttributes = {
+    {16, 132}, {75, 9}, {76, 0}, {97, 232448}, {115, 1}};
+const std::map<int, int> kFunctionAttributes = {{0, 1024}, {8, 49152}};
 
 struct State {
   std::recursive_mutex mutex;
@@ -28,7 +31,8 @@ struct State {
   int synchronizeCode = 0;
   bool hangsAtLaunch = false, isHung = false;
   unsigned long long generation = 1;
-  std::map<int, int> deviceAttributes, functionAttributes;
+  std::map<int, int> deviceAttributes = kDeviceAttributes;
+  std::map<int, int> functionAttributes = kFunctionAttributes;
   std::map<int, int> functionSettings;
   int largestCluster = 16;
   CUlaunchConfig launch{};
@@ -108,8 +112,8 @@ void fake_reset() {
   s.hangsAtLaunch = s.isHung = false;
   s.synchronizeCode = 0;
   ++s.generation;
-  s.deviceAttributes = {{16, 132}, {75, 9}, {76, 0}, {97, 232448}, {115, 1}};
-  s.functionAttributes = {{0, 1024}, {8, 49152}};
+  s.deviceAttributes = kDeviceAttributes;
+  s.functionAttributes = kFunctionAttributes;
   s.functionSettings.clear();
   s.largestCluster = 16;
 }
@@ -430,17 +434,19 @@ CUresult cuEventSynchronize(CUevent) {
   ENTRY("cuEventSynchronize");
   return 0;
 }
-CUresult cuTensorMapEncodeTiled(CUtensorMap *map, int, uint32_t rank, void *,
-                                const uint64_t *dims, const uint64_t *strides,
-                                const uint32_t *box, const uint32_t *, int, int,
-                                int, int) {
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, int, uint32_t rank,
+                                void *data, const uint64_t *dims,
+                                const uint64_t *strides, const uint32_t *box,
+                                const uint32_t *, int, int, int, int) {
   ENTRY("cuTensorMapEncodeTiled");
   // What a test can read back, in place of the real encoding.
   map->opaque[0] = rank;
+  map->opaque[15] = reinterpret_cast<uintptr_t>(data);
   for (uint32_t i = 0; i < rank; ++i) {
     map->opaque[1 + i] = dims[i];
     map->opaque[6 + i] = box[i];
-    map->opaque[11 + i] = i + 1 < rank ? strides[i] : 0;
+    if (i + 1 < rank)
+      map->opaque[11 + i] = strides[i];
   }
   return 0;
 }

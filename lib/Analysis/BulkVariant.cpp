@@ -2,10 +2,14 @@
 // Variant `bulk`: one `cp.async.bulk.shared::cluster.shared::cta` for each
 // chunk, by one thread. PTX wants both addresses aligned to 16 bytes and a size
 // that is a positive multiple of 16.
+#include "lib/Analysis/Bounds.h"
 #include "lib/Analysis/Variant.h"
+#include "lib/Layout/Cut.h"
 
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace tile;
@@ -32,18 +36,32 @@ static std::string sizeText(int64_t bits) {
 
 /// The coordinate of a linear index in row-major order, as `(1, 0)`.
 static std::string coordinateText(const layout::Layout &layout, int64_t index) {
-  SmallVector<int64_t> coordinate;
-  for (const layout::Dimension &dimension : llvm::reverse(layout.dimensions)) {
-    int64_t extent = 1;
-    for (layout::Mode mode : dimension)
-      extent *= mode.extent;
-    coordinate.push_back(index % extent);
-    index /= extent;
-  }
   std::string text = "(";
   llvm::raw_string_ostream stream(text);
-  llvm::interleaveComma(llvm::reverse(coordinate), stream);
+  llvm::interleaveComma(layout::coordinateOf(layout, index), stream);
   stream << ')';
+  return text;
+}
+
+/// Both layouts, and the coordinate where they part.
+static std::string partingText(const CopyProblem &problem) {
+  layout::Layout src = problem.src.layout, dst = problem.dst.layout;
+  src.offset = problem.src.offset.known;
+  dst.offset = problem.dst.offset.known;
+  int64_t bits = problem.src.elementBits;
+  MLIRContext *context = problem.src.buffer.getContext();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "the source is "
+         << LayoutAttr::get(context, src, problem.src.offsetInDescriptor)
+         << " and the destination "
+         << LayoutAttr::get(context, dst, problem.dst.offsetInDescriptor);
+  if (auto parting =
+          layout::findParting(src, dst, kBulkBits / std::gcd(kBulkBits, bits)))
+    stream << "; they part at coordinate "
+           << coordinateText(dst, parting->index) << ", which lies "
+           << sizeText(parting->src * bits) << " into the source and "
+           << sizeText(parting->dst * bits) << " into the destination";
   return text;
 }
 
@@ -57,31 +75,6 @@ static std::optional<Refusal> checkDestination(const CopyProblem &problem) {
           coordinateText(problem.dst.layout, overlap->first) + " and " +
           coordinateText(problem.dst.layout, overlap->second) + " at one place",
       "copy into a buffer that has a place for each element");
-}
-
-/// The tile's first and last byte must be inside the buffer. With a run-time
-/// offset only its known part can be checked.
-static std::optional<Refusal> checkRegion(StringRef side, const Tile &tile) {
-  std::optional<layout::Range> range = layout::reach(tile.layout);
-  int64_t first = 0, last = 0, shiftBits = 0;
-  if (!range || tile.offset.overflowed || tile.shiftBytes.overflowed ||
-      llvm::MulOverflow<int64_t>(tile.shiftBytes.known, 8, shiftBits) ||
-      llvm::AddOverflow(tile.offset.known, range->lowest, first) ||
-      llvm::AddOverflow(tile.offset.known, range->highest, last) ||
-      llvm::MulOverflow(first, tile.elementBits, first) ||
-      llvm::MulOverflow(last + 1, tile.elementBits, last) ||
-      llvm::AddOverflow(first, shiftBits, first) ||
-      llvm::AddOverflow(last, shiftBits, last))
-    return refuse(side + " must reach fewer than 2^63 bits");
-  bool isStatic = tile.offset.isStatic() && tile.shiftBytes.isStatic();
-  if (isStatic && first < 0)
-    return refuse(side + " must begin inside its buffer, got byte " +
-                  Twine(first / 8));
-  if (isStatic && tile.bufferBytes && last > 8 * *tile.bufferBytes)
-    return refuse(side + " must end inside its buffer of " +
-                  Twine(*tile.bufferBytes) + " bytes, got byte " +
-                  Twine(llvm::divideCeil(last, 8)));
-  return std::nullopt;
 }
 
 static std::optional<Refusal> checkBufferAlignment(StringRef side,
@@ -113,6 +106,24 @@ static std::optional<Refusal> checkBufferAlignment(StringRef side,
       "multiply the shift by a constant that makes it a multiple of 16");
 }
 
+/// The part of the offset that is known at run time only must keep chunks at
+/// multiples of 16 bytes.
+static std::optional<Refusal> checkRuntimeOffset(StringRef side,
+                                                 const Tile &tile) {
+  int64_t bits = tile.elementBits;
+  int64_t divisor = runtimeDivisor(tile.offset) * bits;
+  if (divisor % kBulkBits != 0)
+    return refuse(side +
+                      " must start at a multiple of 16 bytes, got a run-time "
+                      "offset that is a multiple of " +
+                      sizeText(divisor) + ": " + runtimeExpression(tile.offset),
+                  "make the offset a multiple of " +
+                      Twine(kBulkBits / std::gcd(kBulkBits, bits)) +
+                      " elements by a multiplication in sight, or promise it "
+                      "with tile.assume_multiple");
+  return std::nullopt;
+}
+
 /// Every chunk must begin at a multiple of 16 bytes: the first, and with it the
 /// steps of the loops.
 static std::optional<Refusal> checkStarts(StringRef side, const Tile &tile,
@@ -126,15 +137,6 @@ static std::optional<Refusal> checkStarts(StringRef side, const Tile &tile,
     return refuse(side + " must start at a multiple of 16 bytes, got " +
                       sizeText(startBits),
                   "move the tile so that it starts at a multiple of 16 bytes");
-  int64_t divisor = runtimeDivisor(tile.offset) * bits;
-  if (divisor % kBulkBits != 0)
-    return refuse(side +
-                      " must start at a multiple of 16 bytes, got a run-time "
-                      "offset that is a multiple of " +
-                      sizeText(divisor),
-                  "make the offset a multiple of " +
-                      Twine(kBulkBits / std::gcd(kBulkBits, bits)) +
-                      " elements by a multiplication in sight");
   for (int64_t step : steps) {
     int64_t stepBits = 0;
     if (llvm::MulOverflow(step, bits, stepBits))
@@ -147,6 +149,31 @@ static std::optional<Refusal> checkStarts(StringRef side, const Tile &tile,
                     "pad the pitch of the buffer to a multiple of 16 bytes");
   }
   return std::nullopt;
+}
+
+/// With a swizzle, steps do not tell where chunks begin; how far all of them
+/// are aligned was found when they were cut.
+static std::optional<Refusal> checkSwizzled(StringRef side, int64_t alignment,
+                                            int64_t bits) {
+  if (alignment * bits % kBulkBits == 0)
+    return std::nullopt;
+  return refuse(side +
+                    " chunks must begin at multiples of 16 bytes, got "
+                    "multiples of " +
+                    sizeText(alignment * bits) + " behind its swizzle",
+                "start the tile at a multiple of 16 bytes, and pad pitches to "
+                "one");
+}
+
+/// The swizzle in bits of bytes. Chunks are aligned to 16 bytes, so that it
+/// moves nothing smaller.
+static SmallVector<int64_t>
+swizzleInBytes(const std::optional<layout::Swizzle> &swizzle, int64_t bits) {
+  if (!swizzle)
+    return {};
+  int64_t base = swizzle->base + llvm::Log2_64(bits) - 3;
+  assert(base >= 0 && "a swizzle of parts of bytes moves no chunk");
+  return {swizzle->bits, base, swizzle->shift};
 }
 
 std::variant<CopyPlan, Refusal> tile::planBulk(const CopyProblem &problem) {
@@ -186,23 +213,41 @@ std::variant<CopyPlan, Refusal> tile::planBulk(const CopyProblem &problem) {
   std::optional<layout::Runs> runs = layout::gatherRuns(refined.modes);
   if (!runs)
     return refuse("tile must reach fewer than 2^63 elements");
+  // A start that cannot be aligned is the better reason, and swizzles need it.
+  for (auto [side, tile] : {std::pair<StringRef, const Tile &>("source", src),
+                            {"destination", dst}})
+    if (std::optional<Refusal> refusal = checkRuntimeOffset(side, tile))
+      return *refusal;
+  layout::Phases phases{
+      {src.layout.swizzle, src.offset.known, runtimeDivisor(src.offset)},
+      {dst.layout.swizzle, dst.offset.known, runtimeDivisor(dst.offset)},
+      sameRuntimePart(src.offset, dst.offset),
+      !src.offsetInDescriptor && !dst.offsetInDescriptor};
+  layout::Alignment alignment;
+  if (phases.anySwizzle())
+    alignment =
+        layout::cutRuns(*runs, phases, kBulkBits / std::gcd(kBulkBits, bits));
   int64_t runBits = runs->length * bits;
-  if (runBits % kBulkBits != 0)
-    return refuse(
-        "the longest run common to both layouts is " + sizeText(runBits) +
-            ", it must be a multiple of 16",
-        "choose layouts that agree on runs of a multiple of 16 bytes");
+  if (runBits % kBulkBits != 0) {
+    Refusal refusal =
+        refuse("the longest run common to both layouts is " +
+                   sizeText(runBits) + ", it must be a multiple of 16",
+               "choose layouts that agree on runs of a multiple of 16 bytes");
+    refusal.where = partingText(problem);
+    return refusal;
+  }
 
-  // The plan's start is then not what the address is made from, so it cannot carry the shift.
-  for (auto [side, tile, shift] :
-       {std::tuple<StringRef, const Tile &, int64_t>("source", src,
-                                                     runs->srcShift),
-        {"destination", dst, runs->dstShift}})
+  // The plan's start is then not what the address is made from, so it cannot
+  // carry the shift.
+  for (auto [side, tile, shift] : {std::tuple<StringRef, const Tile &, int64_t>(
+                                       "source", src, runs->srcShift),
+                                   {"destination", dst, runs->dstShift}})
     if (tile.offsetInDescriptor && shift != 0)
-      return refuse(side + " must have a constant offset in its type where the "
-                           "destination runs backwards, got '?'",
-                    "give both sides a constant offset, or strides that are not "
-                    "negative");
+      return refuse(
+          side + " must have a constant offset in its type where the "
+                 "destination runs backwards, got '?'",
+          "give both sides a constant offset, or strides that are not "
+          "negative");
 
   CopyPlan plan;
   SmallVector<int64_t> srcSteps, dstSteps;
@@ -217,12 +262,21 @@ std::variant<CopyPlan, Refusal> tile::planBulk(const CopyProblem &problem) {
   // move to.
   int64_t srcStart = src.offset.known + runs->srcShift;
   int64_t dstStart = dst.offset.known + runs->dstShift;
-  if (std::optional<Refusal> refusal =
-          checkStarts("source", src, srcStart, srcSteps))
-    return *refusal;
-  if (std::optional<Refusal> refusal =
-          checkStarts("destination", dst, dstStart, dstSteps))
-    return *refusal;
+  if (phases.anySwizzle()) {
+    if (std::optional<Refusal> refusal =
+            checkSwizzled("source", alignment.src, bits))
+      return *refusal;
+    if (std::optional<Refusal> refusal =
+            checkSwizzled("destination", alignment.dst, bits))
+      return *refusal;
+  } else {
+    if (std::optional<Refusal> refusal =
+            checkStarts("source", src, srcStart, srcSteps))
+      return *refusal;
+    if (std::optional<Refusal> refusal =
+            checkStarts("destination", dst, dstStart, dstSteps))
+      return *refusal;
+  }
   for (auto [side, tile] : {std::pair<StringRef, const Tile &>("source", src),
                             {"destination", dst}})
     if (std::optional<Refusal> refusal = checkBufferAlignment(side, tile))
@@ -235,6 +289,8 @@ std::variant<CopyPlan, Refusal> tile::planBulk(const CopyProblem &problem) {
     plan.srcSteps.push_back(srcStep * bits / 8);
     plan.dstSteps.push_back(dstStep * bits / 8);
   }
+  plan.srcSwizzle = swizzleInBytes(runs->srcSwizzle, bits);
+  plan.dstSwizzle = swizzleInBytes(runs->dstSwizzle, bits);
   plan.alignment = plan.chunkBytes >= kLineBytes ? kLineBytes : kBulkBytes;
   return plan;
 }

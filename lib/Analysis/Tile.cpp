@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Analysis/Tile.h"
 
+#include "dialect/ElementSize.h"
 #include "dialect/TileDialect.h"
+#include "lib/Analysis/ValueFacts.h"
+#include "lib/Layout/Algebra.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -9,6 +12,8 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace tile;
@@ -19,12 +24,14 @@ static Value sameAlignedPointer(Value memref) {
   Operation *op = memref.getDefiningOp();
   if (isa_and_nonnull<memref::SubViewOp, memref::ReinterpretCastOp,
                       memref::CastOp, memref::CollapseShapeOp,
-                      memref::ExpandShapeOp, memref::AssumeAlignmentOp>(op))
+                      memref::ExpandShapeOp, memref::AssumeAlignmentOp,
+                      SliceOp>(op))
     return op->getOperand(0);
   return {};
 }
 
-/// Upstream asserts that the strides of an identity layout fit 64 bits; here that is input.
+/// Upstream asserts that the strides of an identity layout fit 64 bits; here
+/// that is input.
 static LogicalResult getStridesAndOffset(MemRefType type,
                                          SmallVectorImpl<int64_t> &strides,
                                          int64_t &offset) {
@@ -57,10 +64,100 @@ static FailureOr<SmallVector<int64_t>> stridesOf(Value memref) {
   return failure();
 }
 
+/// What a start that is known at run time only adds to the offset, through the
+/// digits that it has in the modes of a nested dimension.
+static Offset::Term digitsOf(Value start, const layout::RuntimePart &part) {
+  Offset::Term term{start, 1, 0, layout::Range{0, 0}, {}};
+  int64_t divisor = divisorOf(start);
+  std::optional<layout::Range> range = rangeOf(start);
+  if (range && range->lowest < 0)
+    range.reset();
+  for (auto [inner, modulus, stride] : part.digits) {
+    term.digits.append({inner, modulus, stride});
+    int64_t digit =
+        divisor % inner == 0 ? std::gcd(divisor / inner, modulus) : int64_t(1);
+    // A digit that is a multiple of its modulus is 0.
+    if (digit != modulus || modulus == 0)
+      term.divisor = std::gcd(term.divisor, clampDivisor(digit * stride));
+    int64_t last = modulus ? modulus - 1 : 0;
+    if (modulus == 0 && range)
+      last = range->highest / inner;
+    else if (modulus == 0)
+      term.range.reset();
+    if (term.range) {
+      term.range->lowest += std::min<int64_t>(0, last * stride);
+      term.range->highest += std::max<int64_t>(0, last * stride);
+    }
+  }
+  if (term.divisor == 0)
+    term.divisor = kLargestDivisor;
+  return term;
+}
+
+/// What the offsets of a slice add to the offset of its source.
+static Offset offsetOfSlice(SliceOp op) {
+  Offset result;
+  auto attr = cast<LayoutAttr>(op.getSourceType().getLayout());
+  layout::Layout from = attr.getLayout();
+  for (auto [modes, offset, size] :
+       llvm::zip_equal(from.dimensions, op.getMixedOffsets(), op.getSizes())) {
+    std::optional<int64_t> known = getConstantIntValue(offset);
+    if (std::optional<layout::Part> part;
+        known && *known >= 0 && *known + size <= layout::extentOf(modes) &&
+        (part = layout::slice(modes, *known, size))) {
+      result.known += part->offset;
+      continue;
+    }
+    layout::RuntimePart part = *layout::sliceAtRuntime(modes, size);
+    if (part.digits.size() == 1)
+      result.add(offset, part.digits[0].stride);
+    else
+      result.terms.push_back(digitsOf(cast<Value>(offset), part));
+  }
+  return result;
+}
+
+std::optional<Refusal> tile::checkSlice(SliceOp op) {
+  auto attr = cast<LayoutAttr>(op.getSourceType().getLayout());
+  layout::Layout from = attr.getLayout();
+  for (auto [dim, offset] : llvm::enumerate(op.getMixedOffsets())) {
+    auto value = dyn_cast<Value>(offset);
+    if (!value)
+      continue;
+    int64_t multiple =
+        layout::sliceAtRuntime(from.dimensions[dim], op.getSizes()[dim])
+            ->startMultiple;
+    int64_t divisor = divisorOf(value);
+    if (divisor % multiple == 0)
+      continue;
+    return Refusal{"must be sliced at multiples of " +
+                       std::to_string(multiple) + " in nested dimension " +
+                       std::to_string(dim) + ", got " + expressionOf(value) +
+                       ", a multiple of " + std::to_string(divisor),
+                   "promise it with tile.assume_multiple %offset, " +
+                       std::to_string(multiple)};
+  }
+  return std::nullopt;
+}
+
 /// Elements from the aligned pointer to the first element of `memref`.
 static Offset offsetOf(Value memref) {
   Offset result;
   auto type = cast<MemRefType>(memref.getType());
+  if (auto attr = dyn_cast<LayoutAttr>(type.getLayout())) {
+    if (!attr.hasDynamicOffset()) {
+      result.known = attr.getOffset();
+    } else if (auto slice = memref.getDefiningOp<SliceOp>()) {
+      result = offsetOf(slice.getSource());
+      result.add(offsetOfSlice(slice));
+    } else if (auto assume =
+                   memref.getDefiningOp<memref::AssumeAlignmentOp>()) {
+      return offsetOf(assume.getMemref());
+    } else {
+      result.terms.push_back({memref, 1, 0, {}, {}});
+    }
+    return result;
+  }
   SmallVector<int64_t> strides;
   int64_t known = 0;
   if (succeeded(getStridesAndOffset(type, strides, known)) &&
@@ -89,7 +186,7 @@ static Offset offsetOf(Value memref) {
     return offsetOf(source);
   // A buffer whose own type says `offset: ?`: the offset is a value that
   // nothing here can name.
-  result.terms.push_back({memref, 1});
+  result.terms.push_back({memref, 1, 0, {}, {}});
   return result;
 }
 
@@ -97,6 +194,12 @@ static Offset offsetOf(Value memref) {
 static std::optional<int64_t> spannedBytes(MemRefType type, int64_t bits) {
   SmallVector<int64_t> strides;
   int64_t offset = 0, elements = 0, total = 0;
+  if (auto attr = dyn_cast<LayoutAttr>(type.getLayout())) {
+    if (attr.hasDynamicOffset() ||
+        llvm::MulOverflow(*layout::cosize(attr.getLayout()), bits, total))
+      return std::nullopt;
+    return llvm::divideCeil(total, 8);
+  }
   if (!type.hasStaticShape() ||
       failed(getStridesAndOffset(type, strides, offset)) ||
       ShapedType::isDynamic(offset) ||
@@ -112,9 +215,8 @@ static std::optional<int64_t> spannedBytes(MemRefType type, int64_t bits) {
   return llvm::divideCeil(total, 8);
 }
 
-static int64_t bitsOf(Type type) {
-  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-}
+/// The elements of a buffer behind a view may be of any type.
+static int64_t bitsOf(Type type) { return elementBits(type).value_or(8); }
 
 static int64_t integerAttr(Attribute attr, int64_t otherwise) {
   auto number = dyn_cast_or_null<IntegerAttr>(attr);
@@ -169,13 +271,39 @@ static void describeBuffer(Tile &tile, Operation *scope) {
   }
 }
 
+/// Elements of less than a byte count in bytes only where they are surely whole
+/// ones.
+static std::optional<Offset> inBytes(const Offset &elements, int64_t bits) {
+  if (bits % 8 == 0)
+    return elements.times(bits / 8);
+  int64_t perByte = 8 / bits;
+  if (elements.known % perByte != 0)
+    return std::nullopt;
+  Offset bytes;
+  bytes.known = elements.known / perByte;
+  for (const Offset::Term &term : elements.terms) {
+    int64_t divisor = term.factor * divisorOf(term.value);
+    if (divisor % perByte != 0)
+      return std::nullopt;
+    std::optional<layout::Range> range = rangeOf(term.value);
+    if (range)
+      range = layout::Range{range->lowest * term.factor / perByte,
+                            range->highest * term.factor / perByte};
+    bytes.terms.push_back({term.value, 1, divisor / perByte, range, {perByte}});
+  }
+  return bytes;
+}
+
 std::variant<Tile, Refusal> tile::traceTile(Value memref, Operation *scope) {
   auto type = cast<MemRefType>(memref.getType());
   Tile tile;
   tile.elementType = type.getElementType();
   tile.elementBits = bitsOf(tile.elementType);
-  FailureOr<SmallVector<int64_t>> strides = stridesOf(memref);
-  if (failed(strides)) {
+  auto attr = dyn_cast<LayoutAttr>(type.getLayout());
+  FailureOr<SmallVector<int64_t>> strides = failure();
+  if (!attr)
+    strides = stridesOf(memref);
+  if (!attr && failed(strides)) {
     std::string text;
     llvm::raw_string_ostream(text) << type;
     if (type.getLayout().isIdentity())
@@ -183,12 +311,18 @@ std::variant<Tile, Refusal> tile::traceTile(Value memref, Operation *scope) {
     return Refusal{"must have a layout of constant strides, got " + text,
                    "give the memref a strided layout with static strides"};
   }
-  SmallVector<int64_t> typeStrides;
-  int64_t typeOffset = 0;
-  tile.offsetInDescriptor =
-      succeeded(getStridesAndOffset(type, typeStrides, typeOffset)) &&
-      ShapedType::isDynamic(typeOffset);
-  tile.layout = layout::strided(type.getShape(), *strides);
+  if (attr) {
+    tile.layout = attr.getLayout();
+    tile.layout.offset = 0;
+    tile.offsetInDescriptor = attr.hasDynamicOffset();
+  } else {
+    SmallVector<int64_t> typeStrides;
+    int64_t typeOffset = 0;
+    tile.offsetInDescriptor =
+        succeeded(getStridesAndOffset(type, typeStrides, typeOffset)) &&
+        ShapedType::isDynamic(typeOffset);
+    tile.layout = layout::strided(type.getShape(), *strides);
+  }
   tile.offset = offsetOf(memref);
 
   Value value = memref;
@@ -203,8 +337,21 @@ std::variant<Tile, Refusal> tile::traceTile(Value memref, Operation *scope) {
           before.known * bitsOf(type.getElementType()) % (8 * alignment) == 0)
         tile.assumed = {alignment, tile.shiftBytes};
     }
+    if (auto slice = value.getDefiningOp<SliceOp>())
+      if (std::optional<Refusal> refusal = checkSlice(slice))
+        return *refusal;
     if (Value source = sameAlignedPointer(value)) {
       value = source;
+    } else if (auto view = value.getDefiningOp<ViewOp>()) {
+      Offset elements;
+      elements.add(view.getMixedOffset(), 1);
+      std::optional<Offset> bytes =
+          inBytes(elements, bitsOf(view.getSourceType().getElementType()));
+      if (!bytes)
+        return Refusal{"must be viewed at a whole number of bytes",
+                       "promise it with tile.assume_multiple"};
+      tile.shiftBytes.add(*bytes);
+      value = view.getSource();
     } else if (auto view = value.getDefiningOp<memref::ViewOp>()) {
       tile.shiftBytes.add(OpFoldResult(view.getByteShift()), 1);
       value = view.getSource();

@@ -4,6 +4,7 @@
 #ifndef TILE_ANALYSIS_TILE_H
 #define TILE_ANALYSIS_TILE_H
 
+#include "dialect/TileDialect.h"
 #include "lib/Analysis/Offset.h"
 #include "lib/Layout/Layout.h"
 
@@ -19,6 +20,8 @@ namespace tile {
 struct Refusal {
   std::string rule;
   std::string fix;
+  /// Where it is broken (may be empty).
+  std::string where = {};
 };
 
 /// One side of a copy.
@@ -28,10 +31,12 @@ struct Tile {
   mlir::Value buffer;
   mlir::Type elementType;
   int64_t elementBits = 0;
+  /// Modes and swizzle; its offset is not counted here.
   layout::Layout layout;
   /// Elements from the memref's aligned pointer to the tile's first element.
   Offset offset;
-  /// Whether the memref's type leaves that offset to its descriptor, from which it is then taken whole.
+  /// Whether the memref's type leaves that offset to its descriptor, from which
+  /// it is then taken whole.
   bool offsetInDescriptor = false;
   /// Bytes from the buffer's start to that aligned pointer; `memref.view` moves
   /// it.
@@ -58,6 +63,10 @@ struct Tile {
 /// be changed.
 std::variant<Tile, Refusal> traceTile(mlir::Value memref,
                                       mlir::Operation *scope);
+
+/// A run-time offset into a nested dimension must be a multiple of what makes
+/// the region a layout.
+std::optional<Refusal> checkSlice(SliceOp op);
 
 /// Raises the alignment of a buffer that the kernel declares to at least
 /// `bytes`.

@@ -14,7 +14,7 @@
 
 using namespace mlir;
 using namespace tile;
-using layout::Range;
+using Interval = layout::Range;
 
 /// Chains of arithmetic that are followed; longer ones are not understood.
 static constexpr int kDepth = 16;
@@ -30,7 +30,7 @@ static int64_t magnitude(int64_t number) {
 }
 
 static int64_t divisorOf(Value value, int depth);
-static std::optional<Range> rangeOf(Value value, int depth);
+static std::optional<Interval> rangeOf(Value value, int depth);
 
 /// What an affine expression is made of, seen as values.
 template <typename Result>
@@ -135,20 +135,20 @@ static int64_t divisorOf(Value value, int depth) {
 
 int64_t tile::divisorOf(Value value) { return ::divisorOf(value, kDepth); }
 
-static std::optional<Range> add(std::optional<Range> a,
-                                std::optional<Range> b) {
-  Range sum{};
+static std::optional<Interval> add(std::optional<Interval> a,
+                                   std::optional<Interval> b) {
+  Interval sum{};
   if (!a || !b || llvm::AddOverflow(a->lowest, b->lowest, sum.lowest) ||
       llvm::AddOverflow(a->highest, b->highest, sum.highest))
     return std::nullopt;
   return sum;
 }
 
-static std::optional<Range> multiply(std::optional<Range> a,
-                                     std::optional<Range> b) {
+static std::optional<Interval> multiply(std::optional<Interval> a,
+                                        std::optional<Interval> b) {
   if (!a || !b)
     return std::nullopt;
-  Range result{INT64_MAX, INT64_MIN};
+  Interval result{INT64_MAX, INT64_MIN};
   for (int64_t x : {a->lowest, a->highest})
     for (int64_t y : {b->lowest, b->highest}) {
       int64_t product = 0;
@@ -162,26 +162,27 @@ static std::optional<Range> multiply(std::optional<Range> a,
 
 /// Division by a positive constant, of numbers that are not negative: there all
 /// kinds of it agree.
-static std::optional<Range> divide(std::optional<Range> a, int64_t by) {
+static std::optional<Interval> divide(std::optional<Interval> a, int64_t by) {
   if (!a || a->lowest < 0 || by < 1)
     return std::nullopt;
-  return Range{a->lowest / by, a->highest / by};
+  return Interval{a->lowest / by, a->highest / by};
 }
 
-static std::optional<Range> remainder(std::optional<Range> a, int64_t by) {
+static std::optional<Interval> modulo(std::optional<Interval> a, int64_t by) {
   if (by < 1)
     return std::nullopt;
   if (a && a->lowest >= 0 && a->highest < by)
     return a;
-  return Range{0, by - 1};
+  return Interval{0, by - 1};
 }
 
-static std::optional<Range> rangeOfAffine(affine::AffineApplyOp op, int depth) {
-  using Maybe = std::optional<Range>;
+static std::optional<Interval> rangeOfAffine(affine::AffineApplyOp op,
+                                             int depth) {
+  using Maybe = std::optional<Interval>;
   return visitAffine<Maybe>(
       op.getAffineMap().getResult(0), op.getAffineMap().getNumDims(),
       op.getMapOperands(), [&](Value value) { return rangeOf(value, depth); },
-      [](int64_t constant) { return Maybe(Range{constant, constant}); },
+      [](int64_t constant) { return Maybe(Interval{constant, constant}); },
       [](AffineExprKind kind, Maybe lhs, Maybe rhs, AffineExpr rhsExpr) {
         auto constant = dyn_cast<AffineConstantExpr>(rhsExpr);
         int64_t by = constant ? constant.getValue() : 0;
@@ -191,7 +192,7 @@ static std::optional<Range> rangeOfAffine(affine::AffineApplyOp op, int depth) {
         case AffineExprKind::Add:
           return add(lhs, rhs);
         case AffineExprKind::Mod:
-          return remainder(lhs, by);
+          return modulo(lhs, by);
         case AffineExprKind::FloorDiv:
           return divide(lhs, by);
         default:
@@ -202,9 +203,9 @@ static std::optional<Range> rangeOfAffine(affine::AffineApplyOp op, int depth) {
 
 /// The extent of the block or the cluster in one dimension, where the kernel
 /// says it.
-static std::optional<Range> rangeOfId(Operation *op, StringRef sizes,
-                                      gpu::Dimension dimension,
-                                      std::optional<llvm::APInt> upperBound) {
+static std::optional<Interval>
+rangeOfId(Operation *op, StringRef sizes, gpu::Dimension dimension,
+          std::optional<llvm::APInt> upperBound) {
   int64_t extent = 0;
   if (auto func = op->getParentOfType<gpu::GPUFuncOp>())
     if (auto known = func->getAttrOfType<DenseI32ArrayAttr>(sizes))
@@ -213,25 +214,25 @@ static std::optional<Range> rangeOfId(Operation *op, StringRef sizes,
     extent = upperBound->getSExtValue();
   if (extent < 1)
     return std::nullopt;
-  return Range{0, extent - 1};
+  return Interval{0, extent - 1};
 }
 
-static std::optional<Range> rangeOfLoop(scf::ForOp loop, int depth) {
-  std::optional<Range> lower = rangeOf(loop.getLowerBound(), depth);
-  std::optional<Range> upper = rangeOf(loop.getUpperBound(), depth);
+static std::optional<Interval> rangeOfLoop(scf::ForOp loop, int depth) {
+  std::optional<Interval> lower = rangeOf(loop.getLowerBound(), depth);
+  std::optional<Interval> upper = rangeOf(loop.getUpperBound(), depth);
   std::optional<int64_t> step = getConstantIntValue(loop.getStep());
   if (!lower || !upper || upper->highest <= lower->lowest)
     return std::nullopt;
   int64_t last = upper->highest - 1;
   if (step && *step > 0 && lower->lowest == lower->highest)
     last -= (last - lower->lowest) % *step;
-  return Range{lower->lowest, last};
+  return Interval{lower->lowest, last};
 }
 
-static std::optional<Range> rangeOf(Value value, int depth) {
+static std::optional<Interval> rangeOf(Value value, int depth) {
   IntegerAttr constant;
   if (matchPattern(value, m_Constant(&constant)))
-    return Range{constant.getInt(), constant.getInt()};
+    return Interval{constant.getInt(), constant.getInt()};
   if (depth == 0)
     return std::nullopt;
   if (scf::ForOp loop = loopOf(value))
@@ -250,21 +251,21 @@ static std::optional<Range> rangeOf(Value value, int depth) {
   if (isa<arith::AddIOp>(op))
     return add(operand(0), operand(1));
   if (isa<arith::SubIOp>(op))
-    return add(operand(0), multiply(operand(1), Range{-1, -1}));
+    return add(operand(0), multiply(operand(1), Interval{-1, -1}));
   if (isa<arith::ShLIOp>(op) &&
       matchPattern(op->getOperand(1), m_Constant(&constant)) &&
       constant.getValue().ult(31)) {
     int64_t factor = int64_t(1) << constant.getInt();
-    return multiply(operand(0), Range{factor, factor});
+    return multiply(operand(0), Interval{factor, factor});
   }
   if (isa<arith::DivUIOp, arith::DivSIOp>(op))
     return divide(operand(0), constantOperand());
   if (isa<arith::RemUIOp>(op))
-    return remainder(operand(0), constantOperand());
+    return modulo(operand(0), constantOperand());
   if (isa<arith::IndexCastOp, arith::ExtSIOp, AssumeMultipleOp>(op))
     return operand(0);
   if (isa<arith::IndexCastUIOp, arith::ExtUIOp>(op)) {
-    std::optional<Range> range = operand(0);
+    std::optional<Interval> range = operand(0);
     return range && range->lowest >= 0 ? range : std::nullopt;
   }
   if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
@@ -279,11 +280,11 @@ static std::optional<Range> rangeOf(Value value, int depth) {
     return rangeOfId(op, "known_cluster_size", id.getDimension(),
                      id.getUpperBound());
   if (auto id = dyn_cast<gpu::LaneIdOp>(op))
-    return Range{0, 31};
+    return Interval{0, 31};
   return std::nullopt;
 }
 
-std::optional<Range> tile::rangeOf(Value value) {
+std::optional<Interval> tile::rangeOf(Value value) {
   return ::rangeOf(value, kDepth);
 }
 

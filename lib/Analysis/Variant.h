@@ -23,8 +23,12 @@ struct CopyPlan {
   llvm::SmallVector<int64_t> loops;
   int64_t srcStart = 0;
   llvm::SmallVector<int64_t> srcSteps;
+  /// Bits, base and shift, in bits of bytes; empty where addresses are not
+  /// swizzled.
+  llvm::SmallVector<int64_t> srcSwizzle;
   int64_t dstStart = 0;
   llvm::SmallVector<int64_t> dstSteps;
+  llvm::SmallVector<int64_t> dstSwizzle;
   /// The alignment in bytes that both buffers must have.
   int64_t alignment = 1;
 };

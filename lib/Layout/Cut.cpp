@@ -224,7 +224,7 @@ Alignment tile::layout::cutRuns(Runs &runs, const Phases &phases,
     runs.srcSwizzle = src.best();
     runs.dstSwizzle = dst.best();
     mergeLoops(runs.loops);
-    if (phases.src.divisor % periodOf(phases.src) == 0 &&
+    if (phases.mayShift && phases.src.divisor % periodOf(phases.src) == 0 &&
         phases.dst.divisor % periodOf(phases.dst) == 0)
       joinRuns(runs, phases);
     return alignmentOf(runs, phases);

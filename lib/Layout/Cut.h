@@ -23,6 +23,8 @@ struct Phases {
   Phase dst;
   /// Whether the rests of both sides are the same number.
   bool sameRest = false;
+  /// Whether runs may begin elsewhere than the gathered ones do.
+  bool mayShift = true;
 
   bool anySwizzle() const { return src.swizzle || dst.swizzle; }
 };

@@ -132,6 +132,23 @@ std::optional<Overlap> findOverlap(const Layout &layout);
 /// Number of elements; nothing if it does not fit 64 bits.
 std::optional<int64_t> size(const Layout &layout);
 
+/// An element that does not go on where the one before it ends.
+struct Parting {
+  /// The linear index of its coordinate in row-major order.
+  int64_t index;
+  int64_t src;
+  int64_t dst;
+};
+
+/// What is enumerated where nothing shorter decides.
+constexpr int64_t kMostEnumerated = int64_t(1) << 20;
+
+/// The first element, in the order of the destination, behind a run that is
+/// contiguous on both sides and no multiple of `granule` elements long. Nothing
+/// if there is none, or the tile is too large to look at.
+std::optional<Parting> findParting(const Layout &src, const Layout &dst,
+                                   int64_t granule);
+
 } // namespace tile::layout
 
 #endif // TILE_LAYOUT_LAYOUT_H

@@ -2,6 +2,7 @@
 #include "lib/Transforms/Passes.h"
 
 #include "dialect/TileDialect.h"
+#include "lib/Analysis/Bounds.h"
 #include "lib/Analysis/TransactionBytes.h"
 #include "lib/Analysis/Variant.h"
 
@@ -100,11 +101,66 @@ static std::optional<Tile> trace(CopyAsyncOp op, StringRef side, Value memref,
 static CopyPlanAttr planAttr(MLIRContext *context, StringRef variant,
                              const CopyPlan &plan) {
   return CopyPlanAttr::get(context, variant, plan.chunkBytes, plan.count,
-                           plan.loops, plan.srcStart, plan.srcSteps, {},
-                           plan.dstStart, plan.dstSteps, {});
+                           plan.loops, plan.srcStart, plan.srcSteps,
+                           plan.srcSwizzle, plan.dstStart, plan.dstSteps,
+                           plan.dstSwizzle);
 }
 
-static LogicalResult analyze(CopyAsyncOp op, Operation *scope) {
+/// Does what `bounds` asks for where a tile is not proved to stay inside its
+/// buffer.
+static LogicalResult ensureInside(CopyAsyncOp op, const CopyProblem &problem,
+                                  Bounds bounds) {
+  if (bounds == Bounds::Assume)
+    return success();
+  for (auto [side, memref, tile] :
+       {std::tuple<StringRef, Value, const Tile &>("source", op.getSrc(),
+                                                   problem.src),
+        {"destination", op.getDst(), problem.dst}}) {
+    if (isProvedInside(tile))
+      continue;
+    OpBuilder builder(op);
+    if (bounds == Bounds::Check &&
+        buildBoundsCheck(builder, op.getLoc(), side, memref, tile))
+      continue;
+    InFlightDiagnostic diag = op.emitOpError(side);
+    diag << (bounds == Bounds::Check
+                 ? " must have a buffer of known size to be checked, got "
+                 : " must be proved to stay inside its buffer, got offset ");
+    if (bounds == Bounds::Check)
+      diag << tile.buffer.getType();
+    else
+      diag << tile.offset.known << " + "
+           << (tile.offset.isStatic() ? runtimeExpression(tile.shiftBytes)
+                                      : runtimeExpression(tile.offset));
+    diag.attachNote()
+        << "bound the run-time offset by a loop, a remainder or a "
+           "known block size, or choose bounds=assume";
+    return diag;
+  }
+  return success();
+}
+
+/// One variant has its rule in the error; several have a note each.
+static LogicalResult explain(CopyAsyncOp op,
+                             ArrayRef<std::pair<StringRef, Refusal>> refusals) {
+  InFlightDiagnostic diag = op.emitOpError();
+  if (refusals.size() == 1)
+    diag << "cannot be cut into " << refusals[0].first
+         << " copies: " << refusals[0].second.rule;
+  else
+    diag << "cannot be copied by any variant";
+  for (auto &[name, refusal] : refusals) {
+    if (refusals.size() != 1)
+      diag.attachNote() << name << ": " << refusal.rule;
+    if (!refusal.where.empty())
+      diag.attachNote() << refusal.where;
+    if (!refusal.fix.empty())
+      diag.attachNote() << refusal.fix;
+  }
+  return diag;
+}
+
+static LogicalResult analyze(CopyAsyncOp op, Operation *scope, Bounds bounds) {
   if (failed(checkSurroundings(op)))
     return failure();
   std::optional<Tile> src = trace(op, "source", op.getSrc(), scope);
@@ -125,29 +181,26 @@ static LogicalResult analyze(CopyAsyncOp op, Operation *scope) {
       continue;
     }
     const CopyPlan &plan = std::get<CopyPlan>(result);
+    if (plan.count != 0 && failed(ensureInside(op, problem, bounds)))
+      return failure();
     op.setPlanAttr(planAttr(op.getContext(), variant.name, plan));
     alignBuffer(problem.src, plan.alignment);
     alignBuffer(problem.dst, plan.alignment);
     return success();
   }
-  InFlightDiagnostic diag = op.emitOpError("cannot be cut into ");
-  for (auto &[name, refusal] : refusals)
-    diag << (name == refusals.front().first ? "" : "; nor into ") << name
-         << " copies: " << refusal.rule;
-  for (auto &[name, refusal] : refusals)
-    if (!refusal.fix.empty())
-      diag.attachNote() << refusal.fix;
-  return diag;
+  return explain(op, refusals);
 }
 
 namespace {
 struct AnalyzeLayout : tile::impl::TileAnalyzeLayoutBase<AnalyzeLayout> {
+  using TileAnalyzeLayoutBase::TileAnalyzeLayoutBase;
+
   void runOnOperation() override {
     Operation *root = getOperation();
     bool allPlanned = true;
     llvm::SetVector<Operation *> devices;
     root->walk([&](CopyAsyncOp op) {
-      if (failed(analyze(op, root)))
+      if (failed(analyze(op, root, bounds)))
         allPlanned = false;
       else
         devices.insert(deviceCodeAround(op));

@@ -11,7 +11,21 @@ def TileAnalyzeLayout : Pass<"tile-analyze-layout"> {
     could not be proved and how to mend it. Raises the alignment of buffers that the kernel itself
     declares. Warns about a constant `nvgpu.mbarrier.arrive.expect_tx` that the planned copies into
     its barrier cannot add up to.
+
+    That a tile with a run-time offset stays inside its buffer is proved where loops, remainders and
+    known block sizes bound the offset. Where it is not, `bounds` decides: `assume` takes it for
+    granted, `check` builds a `cf.assert` in front of the copy, `error` refuses the program.
   }];
+  let options = [
+    Option<"bounds", "bounds", "::tile::Bounds", "::tile::Bounds::Assume",
+           "What to do where a run-time offset is not proved to stay inside its buffer",
+           [{::llvm::cl::values(
+             clEnumValN(::tile::Bounds::Assume, "assume", "Take it for granted"),
+             clEnumValN(::tile::Bounds::Check, "check", "Check it at run time"),
+             clEnumValN(::tile::Bounds::Error, "error", "Refuse the program"))}]>
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 def TileAttachTarget : Pass<"tile-attach-target", "::mlir::ModuleOp"> {

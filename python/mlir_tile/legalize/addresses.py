@@ -4,33 +4,90 @@
 Shared memory is LLVM's address space 3, the shared memories of the whole cluster are space 7.
 """
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 from mlir import ir
 from mlir.dialects import arith, llvm, memref, nvgpu, nvvm
+
+from .._tile import element_bits
+from ..dialects.tile import LayoutAttr, OffsetOp
 
 GEP_DYNAMIC = -(2**31)
 
 
-def shared_pointer(tile: ir.Value, start_bytes: int) -> ir.Value:
-    """Return the address of the first byte of `tile`, in the CTA's own shared memory.
+Offset: TypeAlias = int | ir.Value
+"""Bytes: a constant, or an `index`."""
+
+
+class Side:
+    """Where the chunks of one side of a copy begin.
 
     `start_bytes` counts from the aligned pointer of the memref's descriptor. Where the memref's
-    type says that its offset is known at run time only, the offset that the descriptor carries is
-    taken instead: it is the whole of it.
+    type says that its offset is known at run time only, the offset of the memref is taken instead:
+    it is the whole of it. `swizzle` is what the plan says of the side: bits, base and shift.
     """
+
+    def __init__(self, tile: ir.Value, start_bytes: int, swizzle: Sequence[int]) -> None:
+        self.base, offset_bytes = base_and_offset(tile)
+        self.start_bytes: Offset = start_bytes if offset_bytes is None else offset_bytes
+        self.swizzle = swizzle
+        if not swizzle:
+            self.base, self.start_bytes = advance(self.base, self.start_bytes), 0
+
+    def map_to(self, rank: ir.Value) -> None:
+        """Mean the counterpart of the buffer in CTA `rank` of the cluster from now on."""
+        self.base = mapped(self.base, rank)
+
+    def at(self, offset_bytes: Offset) -> ir.Value:
+        """Return the address of the chunk `offset_bytes` behind the start, swizzled as planned."""
+        if not self.swizzle:
+            return advance(self.base, offset_bytes)
+        return advance(self.base, swizzled(plus(self.start_bytes, offset_bytes), self.swizzle))
+
+
+def base_and_offset(tile: ir.Value) -> tuple[ir.Value, ir.Value | None]:
+    """Return the aligned pointer of `tile`, and its offset in bytes if only its value is known."""
+    type_ = ir.MemRefType(tile.type)
     base, offset_bytes = tile, None
-    _, offset = ir.MemRefType(tile.type).get_strides_and_offset()
-    if offset == ir.ShapedType.get_dynamic_stride_or_offset():
+    if isinstance(type_.layout, LayoutAttr):
+        if type_.layout.offset is None:
+            offset_bytes = in_bytes(OffsetOp(tile).result, type_)
+    elif type_.get_strides_and_offset()[1] == ir.ShapedType.get_dynamic_stride_or_offset():
         metadata = memref.ExtractStridedMetadataOp(tile)
-        base, offset_bytes = metadata.base_buffer, in_bytes(metadata.offset, tile.type)
-    pointer = pointer_to(memref.extract_aligned_pointer_as_index(base))
-    return advance(pointer, start_bytes if offset_bytes is None else offset_bytes)
+        base, offset_bytes = metadata.base_buffer, in_bytes(metadata.offset, type_)
+    return pointer_to(memref.extract_aligned_pointer_as_index(base)), offset_bytes
 
 
-def in_bytes(elements: ir.Value, tile_type: ir.Type) -> ir.Value:
-    """Return `elements`, an index, times the element size of `tile_type`."""
-    element = ir.MemRefType(tile_type).element_type
-    bits = 64 if isinstance(element, ir.IndexType) else element.width
-    return arith.muli(elements, arith.constant(ir.IndexType.get(), bits // 8))
+def in_bytes(elements: ir.Value, type_: ir.MemRefType) -> ir.Value:
+    """Return `elements`, an index, times the element size of `type_`."""
+    index = ir.IndexType.get()
+    bits = element_bits(type_.element_type)
+    if bits % 8:
+        return arith.divui(elements, arith.constant(index, 8 // bits))
+    return arith.muli(elements, arith.constant(index, bits // 8))
+
+
+def plus(a: Offset, b: Offset) -> Offset:
+    """Return the sum of two offsets; a constant where both are."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    if a == 0 or b == 0:
+        return b if isinstance(a, int) and a == 0 else a
+    index = ir.IndexType.get()
+    left, right = (arith.constant(index, x) if isinstance(x, int) else x for x in (a, b))
+    return arith.addi(left, right)
+
+
+def swizzled(offset_bytes: Offset, swizzle: Sequence[int]) -> Offset:
+    """Return `offset_bytes` XOR its own bits, as `#tile.layout` defines a swizzle."""
+    bits, base, shift = swizzle
+    mask = ((1 << bits) - 1) << base
+    if isinstance(offset_bytes, int):
+        return offset_bytes ^ (offset_bytes >> shift & mask)
+    index = ir.IndexType.get()
+    moved = arith.shrui(offset_bytes, arith.constant(index, shift))
+    return arith.xori(offset_bytes, arith.andi(moved, arith.constant(index, mask)))
 
 
 def pointer_to(address: ir.Value) -> ir.Value:

@@ -3,15 +3,12 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
 
 from mlir import ir
 from mlir.dialects import arith, nvvm, scf
 
 from ..dialects import tile
-from .addresses import advance, mapped, mapped_barrier, shared_pointer
-
-Offset: TypeAlias = int | ir.Value
+from .addresses import Offset, Side, mapped_barrier
 
 MAX_UNROLLED = 8
 """Copies that are written out; more become a loop nest."""
@@ -21,13 +18,14 @@ def issue(op: tile.CopyAsyncOp) -> None:
     """Issue the copies of `op.plan`, from the executing thread."""
     plan = op.plan
     i32 = ir.IntegerType.get_signless(32)
-    src = shared_pointer(op.src, plan.src_start)
-    dst = mapped(shared_pointer(op.dst, plan.dst_start), op.rank)
+    src = Side(op.src, plan.src_start, plan.src_swizzle)
+    dst = Side(op.dst, plan.dst_start, plan.dst_swizzle)
+    dst.map_to(op.rank)
     barrier = mapped_barrier(op.barriers, op.barrier_index, op.rank)
     chunk_bytes = arith.constant(i32, plan.chunk_bytes)
     for src_bytes, dst_bytes in chunk_offsets(plan):
         nvvm.cp_async_bulk_shared_cluster_shared_cta(
-            advance(dst, dst_bytes), advance(src, src_bytes), barrier, chunk_bytes
+            dst.at(dst_bytes), src.at(src_bytes), barrier, chunk_bytes
         )
 
 

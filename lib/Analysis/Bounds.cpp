@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lib/Analysis/Bounds.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tile;
+using llvm::Twine;
+
+/// The elements that a tile reaches where its offset is in `offset`, behind its
+/// swizzle.
+static std::optional<layout::Range> placesAt(const Tile &tile,
+                                             layout::Range offset) {
+  layout::Layout layout = tile.layout;
+  if (offset.lowest == offset.highest) {
+    layout.offset = offset.lowest;
+    std::optional<layout::Range> reached = layout::reach(layout);
+    int64_t first = 0;
+    if (!reached || llvm::AddOverflow(reached->lowest, offset.lowest, first))
+      return std::nullopt;
+    if (first < 0)
+      layout.swizzle.reset();
+    return layout::places(layout);
+  }
+  std::optional<layout::Range> range = layout::reach(layout);
+  if (!range ||
+      llvm::AddOverflow(range->lowest, offset.lowest, range->lowest) ||
+      llvm::AddOverflow(range->highest, offset.highest, range->highest))
+    return std::nullopt;
+  if (layout.swizzle && range->lowest >= 0) {
+    int64_t block = layout.swizzle->block();
+    range->lowest = range->lowest / block * block;
+    if (llvm::AddOverflow(range->highest, block - 1 - range->highest % block,
+                          range->highest))
+      return std::nullopt;
+  }
+  return range;
+}
+
+/// The bits from the buffer's start that elements in `places` take, with the
+/// shift of the view in `shift` bytes.
+static std::optional<layout::Range>
+bitsOfPlaces(const Tile &tile, layout::Range places, layout::Range shift) {
+  int64_t end = 0, shiftLow = 0, shiftHigh = 0;
+  layout::Range bits{};
+  if (llvm::AddOverflow(places.highest, int64_t(1), end) ||
+      llvm::MulOverflow(places.lowest, tile.elementBits, bits.lowest) ||
+      llvm::MulOverflow(end, tile.elementBits, bits.highest) ||
+      llvm::MulOverflow(shift.lowest, int64_t(8), shiftLow) ||
+      llvm::MulOverflow(shift.highest, int64_t(8), shiftHigh) ||
+      llvm::AddOverflow(bits.lowest, shiftLow, bits.lowest) ||
+      llvm::AddOverflow(bits.highest, shiftHigh, bits.highest))
+    return std::nullopt;
+  return bits;
+}
+
+std::optional<Refusal> tile::checkRegion(StringRef side, const Tile &tile) {
+  Refusal tooFar{(side + " must reach fewer than 2^63 bits").str(), ""};
+  if (tile.offset.overflowed || tile.shiftBytes.overflowed)
+    return tooFar;
+  int64_t offset = tile.offset.known, shift = tile.shiftBytes.known;
+  std::optional<layout::Range> places = placesAt(tile, {offset, offset});
+  std::optional<layout::Range> bits;
+  if (places)
+    bits = bitsOfPlaces(tile, *places, {shift, shift});
+  if (!bits)
+    return tooFar;
+  if (!tile.offset.isStatic() || !tile.shiftBytes.isStatic())
+    return std::nullopt;
+  if (bits->lowest < 0)
+    return Refusal{(side + " must begin inside its buffer, got byte " +
+                    Twine(bits->lowest / 8))
+                       .str(),
+                   ""};
+  if (tile.bufferBytes && bits->highest > 8 * *tile.bufferBytes)
+    return Refusal{(side + " must end inside its buffer of " +
+                    Twine(*tile.bufferBytes) + " bytes, got byte " +
+                    Twine(llvm::divideCeil(bits->highest, 8)))
+                       .str(),
+                   ""};
+  return std::nullopt;
+}
+
+/// The known part and what the rest lies between.
+static std::optional<layout::Range> rangeOfOffset(const Offset &offset) {
+  std::optional<layout::Range> range = runtimeRange(offset);
+  if (!range || offset.overflowed ||
+      llvm::AddOverflow(range->lowest, offset.known, range->lowest) ||
+      llvm::AddOverflow(range->highest, offset.known, range->highest))
+    return std::nullopt;
+  return range;
+}
+
+bool tile::isProvedInside(const Tile &tile) {
+  std::optional<layout::Range> offset = rangeOfOffset(tile.offset);
+  std::optional<layout::Range> shift = rangeOfOffset(tile.shiftBytes);
+  if (!offset || !shift || !tile.bufferBytes)
+    return false;
+  std::optional<layout::Range> places = placesAt(tile, *offset);
+  std::optional<layout::Range> bits;
+  if (places)
+    bits = bitsOfPlaces(tile, *places, *shift);
+  return bits && bits->lowest >= 0 && bits->highest <= 8 * *tile.bufferBytes;
+}
+
+bool tile::buildBoundsCheck(OpBuilder &builder, Location loc, StringRef side,
+                            Value memref, const Tile &tile) {
+  std::optional<layout::Range> reached = layout::reach(tile.layout);
+  if (!tile.bufferBytes || !reached)
+    return false;
+  auto constant = [&](int64_t number) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, number);
+  };
+  auto add = [&](Value a, Value b) -> Value {
+    return arith::AddIOp::create(builder, loc, a, b);
+  };
+  auto multiply = [&](Value a, Value b) -> Value {
+    return arith::MulIOp::create(builder, loc, a, b);
+  };
+  Value offset;
+  if (!tile.offsetInDescriptor)
+    offset = constant(tile.offset.known);
+  else if (isa<LayoutAttr>(cast<MemRefType>(memref.getType()).getLayout()))
+    offset = OffsetOp::create(builder, loc, memref);
+  else
+    offset = memref::ExtractStridedMetadataOp::create(builder, loc, memref)
+                 .getOffset();
+  Value first = add(offset, constant(reached->lowest));
+  Value last = add(offset, constant(reached->highest));
+  if (tile.layout.swizzle) {
+    // A swizzle keeps elements in their block.
+    Value block = constant(tile.layout.swizzle->block());
+    auto blockOf = [&](Value element) {
+      return multiply(arith::DivSIOp::create(builder, loc, element, block),
+                      block);
+    };
+    first = blockOf(first);
+    last = add(blockOf(last), constant(tile.layout.swizzle->block() - 1));
+  }
+  Value bits = constant(tile.elementBits);
+  Value begin = multiply(first, bits);
+  Value end = multiply(add(last, constant(1)), bits);
+  Value shift = constant(tile.shiftBytes.known);
+  for (const Offset::Term &term : tile.shiftBytes.terms) {
+    Value part = multiply(term.value, constant(term.factor));
+    if (term.divisor)
+      part =
+          arith::DivSIOp::create(builder, loc, part, constant(term.digits[0]));
+    shift = add(shift, part);
+  }
+  Value shiftBits = multiply(shift, constant(8));
+  auto isLess = [&](Value a, Value b) -> Value {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle, a, b);
+  };
+  Value inside = arith::AndIOp::create(
+      builder, loc, isLess(constant(0), add(begin, shiftBits)),
+      isLess(add(end, shiftBits), constant(8 * *tile.bufferBytes)));
+  cf::AssertOp::create(
+      builder, loc, inside,
+      ("tile.copy_async: the " + side + " leaves its buffer").str());
+  return true;
+}

@@ -161,8 +161,8 @@ def Tile_AssumeMultipleOp : Op<Tile_Dialect, "assume_multiple",
     }
     ```
   }];
-  let arguments = (ins SignlessIntegerLike:$value, I64Attr:$divisor);
-  let results = (outs SignlessIntegerLike:$result);
+  let arguments = (ins AnyTypeOf<[AnySignlessInteger, Index]>:$value, I64Attr:$divisor);
+  let results = (outs AnyTypeOf<[AnySignlessInteger, Index]>:$result);
   let assemblyFormat = "$value `,` $divisor attr-dict `:` type($value)";
   let hasVerifier = 1;
   let hasFolder = 1;

@@ -94,26 +94,29 @@ static Offset::Term digitsOf(Value start, const layout::RuntimePart &part) {
   return term;
 }
 
+void tile::addIndex(Offset &offset, const layout::Dimension &modes,
+                    OpFoldResult index) {
+  layout::RuntimePart part = *layout::sliceAtRuntime(modes, 1);
+  std::optional<int64_t> known = getConstantIntValue(index);
+  if (part.digits.size() == 1) {
+    offset.add(index, part.digits[0].stride);
+  } else if (known) {
+    for (auto [inner, modulus, stride] : part.digits)
+      offset.known +=
+          (modulus ? *known / inner % modulus : *known / inner) * stride;
+  } else {
+    offset.terms.push_back(digitsOf(cast<Value>(index), part));
+  }
+}
+
 /// What the offsets of a slice add to the offset of its source.
 static Offset offsetOfSlice(SliceOp op) {
   Offset result;
   auto attr = cast<LayoutAttr>(op.getSourceType().getLayout());
   layout::Layout from = attr.getLayout();
-  for (auto [modes, offset, size] :
-       llvm::zip_equal(from.dimensions, op.getMixedOffsets(), op.getSizes())) {
-    std::optional<int64_t> known = getConstantIntValue(offset);
-    if (std::optional<layout::Part> part;
-        known && *known >= 0 && *known + size <= layout::extentOf(modes) &&
-        (part = layout::slice(modes, *known, size))) {
-      result.known += part->offset;
-      continue;
-    }
-    layout::RuntimePart part = *layout::sliceAtRuntime(modes, size);
-    if (part.digits.size() == 1)
-      result.add(offset, part.digits[0].stride);
-    else
-      result.terms.push_back(digitsOf(cast<Value>(offset), part));
-  }
+  for (auto [modes, offset] :
+       llvm::zip_equal(from.dimensions, op.getMixedOffsets()))
+    addIndex(result, modes, offset);
   return result;
 }
 
@@ -141,7 +144,7 @@ std::optional<Refusal> tile::checkSlice(SliceOp op) {
 }
 
 /// Elements from the aligned pointer to the first element of `memref`.
-static Offset offsetOf(Value memref) {
+Offset tile::offsetOf(Value memref) {
   Offset result;
   auto type = cast<MemRefType>(memref.getType());
   if (auto attr = dyn_cast<LayoutAttr>(type.getLayout())) {

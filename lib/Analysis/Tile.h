@@ -64,6 +64,13 @@ struct Tile {
 std::variant<Tile, Refusal> traceTile(mlir::Value memref,
                                       mlir::Operation *scope);
 
+/// Elements from the aligned pointer to the first element of `memref`.
+Offset offsetOf(mlir::Value memref);
+
+/// Adds what `index` adds to the offset in a dimension of these modes.
+void addIndex(Offset &offset, const layout::Dimension &modes,
+              mlir::OpFoldResult index);
+
 /// A run-time offset into a nested dimension must be a multiple of what makes
 /// the region a layout.
 std::optional<Refusal> checkSlice(SliceOp op);

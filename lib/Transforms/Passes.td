@@ -59,4 +59,22 @@ def TilePlaceSharedMemory : Pass<"tile-place-shared-memory", "::mlir::ModuleOp">
                            "::mlir::memref::MemRefDialect"];
 }
 
+def TileExpandLayout : Pass<"tile-expand-layout"> {
+  let summary = "Turn memrefs with a #tile.layout into flat ones and computed addresses";
+  let description = [{
+    A full conversion: loads, stores, vector transfers, copies, views and slices of memrefs with a
+    `#tile.layout` become accesses to flat buffers, each as large as its layout spans, and the values
+    that carry them (arguments, results, loop and branch arguments) become a flat memref and, where
+    the layout's offset is `?`, an index. Vectors stay as wide as is proved contiguous; a swizzle is
+    one `arith.xori`. What cannot take such a memref is refused by name.
+  }];
+  let options = [
+    Option<"checkAssumptions", "check-assumptions", "bool", "false",
+           "Check tile.assume_multiple at run time">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 #endif // TILE_PASSES_TD

@@ -3,6 +3,7 @@
 // Compiled with RTTI, which nanobind needs and MLIR lacks, so it derives from
 // no MLIR class.
 #include "dialect/TileDialect.h"
+#include "python/bindings/LayoutAttr.h"
 #include "python/bindings/ScriptedPass.h"
 
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
@@ -81,6 +82,13 @@ static void defineCopyPlan(nb::module_ &m) {
           },
           "Bytes between copies in the source, for each loop.")
       .def_property_readonly(
+          "src_swizzle",
+          [](MlirAttribute self) {
+            return list(as<tile::CopyPlanAttr>(self).getSrcSwizzle());
+          },
+          "Bits, base and shift by which addresses in the source are "
+          "swizzled, in bits of bytes; empty if they are not.")
+      .def_property_readonly(
           "dst_start",
           [](MlirAttribute self) {
             return as<tile::CopyPlanAttr>(self).getDstStart();
@@ -92,7 +100,14 @@ static void defineCopyPlan(nb::module_ &m) {
           [](MlirAttribute self) {
             return list(as<tile::CopyPlanAttr>(self).getDstSteps());
           },
-          "Bytes between copies in the destination, for each loop.");
+          "Bytes between copies in the destination, for each loop.")
+      .def_property_readonly(
+          "dst_swizzle",
+          [](MlirAttribute self) {
+            return list(as<tile::CopyPlanAttr>(self).getDstSwizzle());
+          },
+          "Bits, base and shift by which addresses in the destination are "
+          "swizzled, in bits of bytes; empty if they are not.");
 }
 
 static void defineIssue(nb::module_ &m) {
@@ -111,6 +126,7 @@ NB_MODULE(_tile, m) {
   m.doc() = "The compiled part of mlir_tile";
   defineCopyPlan(m);
   defineIssue(m);
+  tile::defineLayout(m);
   tile::registerPasses();
 
   m.def("register_dialects", &tile::registerDialects, nb::arg("registry"),

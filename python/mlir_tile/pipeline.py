@@ -43,7 +43,7 @@ def analyze() -> str:
 
 def legalize() -> str:
     """Go on from `analyze` until no tile op is left."""
-    return f"{analyze()}, tile-legalize-to-nvvm"
+    return f"{analyze()}, tile-legalize-to-nvvm, tile-expand-layout"
 
 
 def nvvm(options: Options) -> str:

@@ -17,7 +17,7 @@ void tile::TileDialect::initialize() {
 }
 
 ArrayRef<StringRef> tile::getVariantNames() {
-  static constexpr StringRef names[] = {"bulk"};
+  static constexpr StringRef names[] = {"bulk", "st_async"};
   return names;
 }
 

@@ -8,7 +8,7 @@ func.func private @control() attributes {
 // -----
 
 func.func private @unknown_variant() attributes {
-  // expected-error @+1 {{plan variant must be one of bulk, got 'bulkk'}}
+  // expected-error @+1 {{plan variant must be one of bulk, st_async, got 'bulkk'}}
   plan = #tile.copy_plan<bulkk, chunk = 64, count = 8, loops = [8], src = {start = 0, steps = [64]}, dst = {start = 0, steps = [64]}>}
 
 // -----

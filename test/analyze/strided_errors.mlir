@@ -17,7 +17,8 @@ gpu.func @run_control(%rank: i32, %bars: !bars, %i: index)
 }
 gpu.func @run_transposed(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<4x64xf16, #wg>, %dst: memref<4x64xf16, strided<[1, 4]>, #wg>) kernel {
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 2 bytes, it must be a multiple of 16}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 2 bytes, it must be a multiple of 16}}
+  // expected-note @+2 {{the source is #tile.layout<}}
   // expected-note @+1 {{choose layouts that agree on runs of a multiple of 16 bytes}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<4x64xf16, #wg> to memref<4x64xf16, strided<[1, 4]>, #wg>, !bars
@@ -33,7 +34,8 @@ gpu.func @size_control(%rank: i32, %bars: !bars, %i: index)
 }
 gpu.func @size_508(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<127xf32, #wg>, %dst: memref<127xf32, #wg>) kernel {
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 508 bytes, it must be a multiple of 16}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 508 bytes, it must be a multiple of 16}}
+  // expected-note @+2 {{the source is #tile.layout<}}
   // expected-note @+1 {{choose layouts that agree on runs of a multiple of 16 bytes}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<127xf32, #wg> to memref<127xf32, #wg>, !bars
@@ -49,7 +51,8 @@ gpu.func @stride_of_extent_one_control(%rank: i32, %bars: !bars, %i: index)
 }
 gpu.func @stride_of_extent_two(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<16x2xf32, strided<[1, 3]>, #wg>, %dst: memref<16x2xf32, #wg>) kernel {
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 4 bytes, it must be a multiple of 16}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 4 bytes, it must be a multiple of 16}}
+  // expected-note @+2 {{the source is #tile.layout<}}
   // expected-note @+1 {{choose layouts that agree on runs of a multiple of 16 bytes}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<16x2xf32, strided<[1, 3]>, #wg> to memref<16x2xf32, #wg>, !bars

@@ -159,7 +159,7 @@ gpu.func @columns(%rank: i32, %bars: !bars, %i: index)
 
 // Columns from a multiple of 8 on.
 // CHECK-LABEL: gpu.func @columns_from_multiple_of_8(
-// CHECK: plan = #tile.copy_plan<bulk, chunk = 16, count = 32, loops = [32], src = {start = 0, steps = [16], swizzle = [3, 4, 3]}, dst = {start = 0, steps = [16], swizzle = [3, 4, 3]}
+// CHECK: plan = #tile.copy_plan<bulk, chunk = 16, count = 32, loops = [8, 4], src = {start = 0, steps = [128, 16], swizzle = [3, 4, 3]}, dst = {start = 0, steps = [128, 16], swizzle = [3, 4, 3]}
 gpu.func @columns_from_multiple_of_8(%rank: i32, %bars: !bars, %i: index, %j0: index)
     workgroup(%src: memref<8x64xf16, #tile.layout<(8, 64) : (64, 1), swizzle = <3, 3, 3>>, #wg>, %dst: memref<8x64xf16, #tile.layout<(8, 64) : (64, 1), swizzle = <3, 3, 3>>, #wg>) kernel {
   %j = tile.assume_multiple %j0, 8 : index

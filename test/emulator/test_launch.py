@@ -92,7 +92,7 @@ def test_deadlock_reports_say_who_waits_and_what_came() -> None:
         run(tile_copy(arm=LINES["arm"].replace("16384", "20480")))
     text = str(caught.value)
     assert "armed with 20480 bytes, received 16384" in text
-    assert "waits on the mbarrier" in text and "waits at the cluster barrier" in text
+    assert "waiting on the mbarrier" in text and "waiting at the cluster barrier" in text
 
 
 @pytest.fixture

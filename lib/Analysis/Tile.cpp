@@ -24,7 +24,8 @@ static Value sameAlignedPointer(Value memref) {
   return {};
 }
 
-/// Upstream asserts that the strides of an identity layout fit 64 bits; here that is input.
+/// Upstream asserts that the strides of an identity layout fit 64 bits; here
+/// that is input.
 static LogicalResult getStridesAndOffset(MemRefType type,
                                          SmallVectorImpl<int64_t> &strides,
                                          int64_t &offset) {

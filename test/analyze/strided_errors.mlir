@@ -24,7 +24,7 @@ gpu.func @run_transposed(%rank: i32, %bars: !bars, %i: index)
   gpu.return
 }
 
-// f32 (127): the size is a multiple of 4 bytes, not of 16.
+// f32 (127) and (126): the sizes are multiples of 4 and of 8 bytes, not of 16.
 gpu.func @size_control(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<128xf32, #wg>, %dst: memref<128xf32, #wg>) kernel {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
@@ -37,6 +37,15 @@ gpu.func @size_508(%rank: i32, %bars: !bars, %i: index)
   // expected-note @+1 {{choose layouts that agree on runs of a multiple of 16 bytes}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<127xf32, #wg> to memref<127xf32, #wg>, !bars
+  gpu.return
+}
+
+gpu.func @size_504(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: memref<126xf32, #wg>, %dst: memref<126xf32, #wg>) kernel {
+  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 504 bytes, it must be a multiple of 16}}
+  // expected-note @+1 {{choose layouts that agree on runs of a multiple of 16 bytes}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<126xf32, #wg> to memref<126xf32, #wg>, !bars
   gpu.return
 }
 

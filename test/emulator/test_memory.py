@@ -337,6 +337,29 @@ def test_ordinary_cp_async_is_complete_after_its_group(schedule: str) -> None:
     assert caught.value.kind == "in-flight"
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(("noinc", "count"), [(".noinc", 33), ("", 1)])
+def test_cp_async_may_arrive_on_an_mbarrier(noinc: str, count: int, schedule: str) -> None:
+    body = (
+        f"""
+  .shared .align 16 .b8 tile[512]; .shared .align 8 .b64 bar;
+  mov.u32 %r0, tile; mov.u32 %r1, bar; setp.eq.u32 %p0, %t, 0;
+  @%p0 mbarrier.init.shared::cta.b64 [%r1], {count};
+  bar.sync 0;
+  mad.lo.u32 %r2, %t, 8, %r0; mad.wide.u32 %l1, %t, 8, %i;
+  cp.async.ca.shared.global [%r2], [%l1], 8;
+  cp.async.mbarrier.arrive{noinc}.shared::cta.b64 [%r1];
+  @%p0 mbarrier.arrive.shared::cta.b64 _, [%r1];
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 0;
+  @!%p1 bra WAIT;
+  xor.b32 %r3, %r2, 8; ld.shared.u32 %d, [%r3];
+"""
+        + STORE
+    )
+    assert run(body, schedule=schedule)[:32].tolist() == [2 * (i ^ 1) for i in range(32)]
+
+
 STORE_ASYNC = """
   .shared .align 16 .b8 tile[512]; .shared .align 8 .b64 bar;
   mov.u32 %r0, tile; mov.u32 %r1, bar; setp.eq.u32 %p0, %t, 0; mov.u32 %r2, %cluster_ctarank;

@@ -189,7 +189,7 @@ class MBarrier:
         self.done.pop(self.phase - 4, None)
         for landed in self.landed:
             landed.column, landed.epoch = self.column, epoch
-            landed.caused = None
+            landed.caused, landed.clock = None, cluster.first_clock
             cluster.landed(landed)
         self.phase += 1
         self.pending = self.count

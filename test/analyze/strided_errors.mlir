@@ -184,6 +184,23 @@ gpu.func @backward(%rank: i32, %bars: !bars, %i: index)
   gpu.return
 }
 
+// Addresses are of 64 bits.
+gpu.func @reach_control(%rank: i32, %bars: !bars, %i: index,
+                        %src: memref<2x16xf32, strided<[1048576, 1]>, #wg> {llvm.align = 16})
+    workgroup(%dst: memref<2x16xf32, #wg>) kernel {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<2x16xf32, strided<[1048576, 1]>, #wg> to memref<2x16xf32, #wg>, !bars
+  gpu.return
+}
+gpu.func @reach_beyond_64_bits(%rank: i32, %bars: !bars, %i: index,
+                               %src: memref<2x16xf32, strided<[9223372036854775792, 1]>, #wg> {llvm.align = 16})
+    workgroup(%dst: memref<2x16xf32, #wg>) kernel {
+  // expected-error @+1 {{'tile.copy_async' op cannot be cut into bulk copies: source must reach fewer than 2^63 bits}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<2x16xf32, strided<[9223372036854775792, 1]>, #wg> to memref<2x16xf32, #wg>, !bars
+  gpu.return
+}
+
 // Strides are constants.
 gpu.func @strides_control(%rank: i32, %bars: !bars, %i: index,
                           %src: memref<8x16xf32, strided<[16, 1]>, #wg> {llvm.align = 16})

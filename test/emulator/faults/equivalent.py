@@ -112,6 +112,19 @@ STRICT_ONLY: Table = {
 }
 
 
+EXAMPLES: Table = {
+    "The cluster barrier that follows releases the inits.": {
+        "dsmem_copy": ("delete: fence.mbarrier_init.release.cluster;",),
+    },
+    "The fence of the inits stands before it, and nothing else was written for a peer.": {
+        "dsmem_copy": ("relaxed: barrier.cluster.arrive;",),
+    },
+    "At the end of the kernel it only keeps the CTAs alive: nothing is read after it.": {
+        "dsmem_copy": ("relaxed: barrier.cluster.arrive; (#1)",),
+    },
+}
+
+
 def listed(table: Table, kernel: str) -> set[str]:
     """Return the names of the mutants of `kernel` in `table`."""
     return {name for kernels in table.values() for name in kernels.get(kernel, ())}

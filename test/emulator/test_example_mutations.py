@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The PTX of each example is not reported; with a synchronisation line broken it is, or is listed."""
+"""The PTX of each example passes; with a synchronisation line broken it is reported, or listed."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_each_mutant_is_reported_or_listed(name: str) -> None:
 
 
 def report(example: Example, mutant: Mutant) -> str | None:
-    """Return the kind of the report of a mutant; one without a report must write the right bytes."""
+    """Return the kind of a mutant's report; one without a report must write the right bytes."""
     try:
         assert run(example, mutant.text, "eager"), f"wrong bytes without a report: {mutant.name}"
     except te.EmulationError as error:

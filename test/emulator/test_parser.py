@@ -73,6 +73,7 @@ def test_what_cannot_be_read_is_named_with_its_line(body: str, message: str, lin
         "mbarrier.frob.b64 [%r0];",
         "add.s32 5, %r1, %r2;",
         "add.s32 %r0, %r1;",
+        "fma.rn.f32 %r0, %r1, %r2;",
         "call.uni missing, ();",
     ],
 )

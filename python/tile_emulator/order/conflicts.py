@@ -79,11 +79,13 @@ class Conflicts:
                 operation.notes(),
             )
         line = int(shadow.writer_line[flat])
+        clock = w.lane_clocks(1 << lane)[0][1]
+        narrow = clock.get(CAUSED, number) >= int(shadow.writer_epoch[flat])
         raise Fault(
             "race",
             f"{self._place(flat)} is read, unordered with its write by "
-            f"{self._thread(number, line)}",
-            _SYNC,
+            f"{self._thread(number, line)}" + (", except at too narrow a scope" if narrow else ""),
+            _WIDER if narrow else _SYNC,
             lane,
         )
 

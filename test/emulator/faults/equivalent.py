@@ -95,14 +95,6 @@ STRICT_ONLY: Table = {
             f"default scope: {WAIT} [free], %parity;",
         ),
     },
-    "Order by mbarriers is taken as cluster-wide: the scope of a hand-over is not tracked.": {
-        "hand_over": (
-            f"default scope: @%leader {ACK} [%remote_full];",
-            f"default scope: @%leader {ACK} [%remote_full]; (#1)",
-            f"default scope: {WAIT} [full], 0;",
-            f"default scope: {WAIT} [full], 0; (#1)",
-        ),
-    },
     "Libraries do not fence ordinary reads before a copy overwrites the bytes.": {
         "acknowledged_exit": (
             "delete: fence.proxy.async.shared::cta; (#1)",

@@ -630,7 +630,13 @@ HAND_OVER = [
         "  st.shared::cluster.v4.b32 [%remote], {",
         "  and.b32 %remote, %remote, 0xfffffdff;\n  st.shared::cluster.v4.b32 [%remote], {",
     ),
-    strict(
+    fault(
+        "stores_announced_at_cta_scope", "hand_over", "race",
+        "The arrive releases at the default scope, its own CTA, what a peer shall read.",
+        f"  @%leader {ACK} [%remote_full];\nwait_result:",
+        "  @%leader mbarrier.arrive.shared::cluster.b64 _, [%remote_full];\nwait_result:",
+    ),
+    fault(
         "stores_awaited_at_cta_scope", "hand_over", "race",
         "The wait acquires at the default scope, its own CTA, what a peer has stored.",
         "receive:\n  mbarrier.try_wait.parity.acquire.cluster",

@@ -6,32 +6,31 @@
 
 using namespace mlir;
 
-static std::optional<int64_t> anyBits(Type type) {
+std::optional<int64_t> tile::elementBits(Type type) {
   if (type.isIndex())
     return 64;
-  if (type.isIntOrFloat())
-    return type.getIntOrFloatBitWidth();
-  std::optional<int64_t> part;
-  int64_t count = 0, bits = 0;
-  if (auto complex = dyn_cast<ComplexType>(type)) {
-    part = anyBits(complex.getElementType());
-    count = 2;
-  } else if (auto vector = dyn_cast<VectorType>(type)) {
-    if (vector.isScalable())
-      return std::nullopt;
-    part = anyBits(vector.getElementType());
-    count = vector.getNumElements();
+  if (type.isIntOrFloat()) {
+    // Everything upstream stores a bit in a byte of its own; who means packed
+    // bits has vectors of them.
+    int64_t bits = type.getIntOrFloatBitWidth();
+    bool isPacked = bits == 2 || bits == 4;
+    return isPacked || (bits % 8 == 0 && bits != 0) ? std::optional(bits)
+                                                    : std::nullopt;
   }
-  if (!part || llvm::MulOverflow(*part, count, bits))
+  if (auto complex = dyn_cast<ComplexType>(type)) {
+    std::optional<int64_t> part = elementBits(complex.getElementType());
+    return part && *part >= 8 ? std::optional(2 * *part) : std::nullopt;
+  }
+  auto vector = dyn_cast<VectorType>(type);
+  if (!vector || vector.isScalable())
     return std::nullopt;
-  return bits;
-}
-
-std::optional<int64_t> tile::elementBits(Type type) {
-  std::optional<int64_t> bits = anyBits(type);
-  // Everything upstream stores a bit in a byte of its own; who means packed
-  // bits has vectors of them.
-  if (!bits || !llvm::isPowerOf2_64(*bits) || *bits == 1)
+  Type element = vector.getElementType();
+  int64_t part = element.isIndex() ? 64 : 0, bits = 0;
+  if (element.isIntOrFloat())
+    part = element.getIntOrFloatBitWidth();
+  // Vectors of other sizes are padded in memory.
+  if (llvm::MulOverflow(part, vector.getNumElements(), bits) || bits < 8 ||
+      !llvm::isPowerOf2_64(bits))
     return std::nullopt;
   return bits;
 }

@@ -9,10 +9,9 @@
 
 namespace tile {
 
-/// Bits that an element takes in a buffer: integers, floats, index (64),
-/// complex and vectors of these. Elements of less than a byte lie packed.
-/// Nothing for other types, and for sizes that are no power of two, which have
-/// no packing.
+/// Bits that an element takes in a buffer: integers and floats of whole bytes,
+/// or of 2 or 4 bits, which lie packed; index (64); complex; vectors of a power
+/// of two of bits. Nothing for other types.
 std::optional<int64_t> elementBits(mlir::Type type);
 
 } // namespace tile

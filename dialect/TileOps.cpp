@@ -52,9 +52,10 @@ static LogicalResult verifyBuffer(CopyAsyncOp op, StringRef side,
 static LogicalResult verifyElementType(CopyAsyncOp op, Type type) {
   if (elementBits(type))
     return success();
-  InFlightDiagnostic diag = op.emitOpError(
-      "element type must be an integer, a float, index, complex or a vector of "
-      "these, of a power of two of bits, 2 at least, got ");
+  InFlightDiagnostic diag =
+      op.emitOpError("element type must be an integer, a float, index, complex "
+                     "or a vector of these, of whole bytes or of 2 or 4 bits, "
+                     "got ");
   diag << type;
   diag.attachNote() << "pack elements of other sizes into i8";
   return diag;

@@ -31,8 +31,8 @@ def Tile_CopyAsyncOp : Tile_Op<"copy_async", [MemoryEffects<[MemRead, MemWrite]>
 
     - `c1`, `c2`: `src` and `dst` are in workgroup memory.
     - `c3`, `c4`: they have the same shape and the same element type.
-    - `c5`: the element type is an integer, a float, index, complex, or a vector of these, whose bits
-      are a power of two, 2 at least. Elements of less than a byte lie packed.
+    - `c5`: the element type is an integer or a float of whole bytes or of 2 or 4 bits, which lie packed;
+      index; complex; or a vector of a power of two of bits.
     - `c6`: the extents are static.
     - `c7`: the barrier group is in workgroup memory.
     - `c8`: a constant `barrier_index` is inside the group.

@@ -218,6 +218,10 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
       sameRuntimePart(src.offset, dst.offset),
       !src.offsetInDescriptor && !dst.offsetInDescriptor};
   layout::Alignment alignment;
+  if (phases.anySwizzle() && !llvm::isPowerOf2_64(bits))
+    return refuse("swizzled elements must have a power of two of bits, got " +
+                      Twine(bits),
+                  "pad the elements, or drop the swizzle");
   if (phases.anySwizzle())
     alignment = layout::cutRuns(*runs, phases,
                                 granuleBits / std::gcd(granuleBits, bits));

@@ -75,8 +75,8 @@ OpFoldResult IndexBuilder::swizzle(OpFoldResult offset,
 OpFoldResult IndexBuilder::place(const layout::Dimension &modes,
                                  OpFoldResult index) {
   OpFoldResult offset = known(0);
-  for (auto [divisor, modulus, stride] :
-       layout::sliceAtRuntime(modes, 1)->digits)
+  layout::RuntimePart part = *layout::sliceAtRuntime(modes, 1);
+  for (auto [divisor, modulus, stride] : part.digits)
     if (stride != 0)
       offset = add(offset, times(digit(index, divisor, modulus), stride));
   return offset;

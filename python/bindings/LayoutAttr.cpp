@@ -9,6 +9,7 @@
 
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
 #include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Support.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

@@ -10,9 +10,11 @@ from . import registration as _registration
 _registration.register()
 
 from .compiler import compile, context, lower, parse, parse_file  # noqa: E402
+from .runtime.devices import device_info  # noqa: E402
 from .runtime.errors import (  # noqa: E402
     CompileError,
     DeviceUnavailable,
+    EmulatorError,
     Error,
     KernelTimeout,
     LaunchError,
@@ -21,11 +23,13 @@ from .runtime.errors import (  # noqa: E402
 __all__ = [
     "CompileError",
     "DeviceUnavailable",
+    "EmulatorError",
     "Error",
     "KernelTimeout",
     "LaunchError",
     "compile",
     "context",
+    "device_info",
     "lower",
     "parse",
     "parse_file",

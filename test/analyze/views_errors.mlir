@@ -68,6 +68,24 @@ gpu.func @run_time_start_of_elements(%rank: i32, %bars: !bars, %i: index)
   gpu.return
 }
 
+// Nothing is known of an offset that only the caller knows.
+gpu.func @callers_offset_control(%rank: i32, %bars: !bars, %i: index,
+                                 %src: memref<16xf32, strided<[1], offset: 4>, #wg> {llvm.align = 16})
+    workgroup(%dst: memref<16xf32, #wg>) {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<16xf32, strided<[1], offset: 4>, #wg> to memref<16xf32, #wg>, !bars
+  gpu.return
+}
+gpu.func @callers_offset(%rank: i32, %bars: !bars, %i: index,
+                         %src: memref<16xf32, strided<[1], offset: ?>, #wg> {llvm.align = 16})
+    workgroup(%dst: memref<16xf32, #wg>) {
+  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got a run-time offset that is a multiple of 4 bytes}}
+  // expected-note @+1 {{make the offset a multiple of 4 elements by a multiplication in sight}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<16xf32, strided<[1], offset: ?>, #wg> to memref<16xf32, #wg>, !bars
+  gpu.return
+}
+
 // Both parts of a sum are multiples; a quotient of a multiple is none.
 gpu.func @sum_control(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<128xf32, #wg>, %dst: memref<16xf32, #wg>) kernel {

@@ -83,7 +83,7 @@ def test_strict_checks_want_cluster_scope_for_bytes_of_a_peer(schedule: str) -> 
     run(tile_copy(), schedule=schedule)
     with pytest.raises(te.EmulationError) as caught:
         run(tile_copy(), schedule=schedule, checks="strict")
-    assert caught.value.kind == "in-flight"
+    assert caught.value.kind == "in-flight" and ".acquire.cluster" in caught.value.advice
     run(tile_copy(**CLUSTER_SCOPE), schedule=schedule, checks="strict")
 
 
@@ -92,7 +92,7 @@ def test_deadlock_reports_say_who_waits_and_what_came() -> None:
         run(tile_copy(arm=LINES["arm"].replace("16384", "20480")))
     text = str(caught.value)
     assert "armed with 20480 bytes, received 16384" in text
-    assert "waits on the mbarrier" in text and "waits at the cluster barrier" in text
+    assert "waiting on the mbarrier" in text and "waiting at the cluster barrier" in text
 
 
 @pytest.fixture

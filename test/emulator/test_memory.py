@@ -78,8 +78,8 @@ def test_one_generic_load_may_reach_several_spaces() -> None:
 
 def test_globals_and_constants_have_their_initial_values() -> None:
     before = """
-.global .align 8 .u64 pointer = numbers;
 .global .align 4 .u32 numbers[4] = {5, 6, 7};
+.global .align 8 .u64 pointer = numbers;
 .const .align 4 .f32 scale = 0f3F800000;
 """
     body = (
@@ -335,6 +335,29 @@ def test_ordinary_cp_async_is_complete_after_its_group(schedule: str) -> None:
     with pytest.raises(te.EmulationError) as caught:
         run(ORDINARY.replace("wait_group 0", "wait_group 1"), schedule=schedule)
     assert caught.value.kind == "in-flight"
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(("noinc", "count"), [(".noinc", 33), ("", 1)])
+def test_cp_async_may_arrive_on_an_mbarrier(noinc: str, count: int, schedule: str) -> None:
+    body = (
+        f"""
+  .shared .align 16 .b8 tile[512]; .shared .align 8 .b64 bar;
+  mov.u32 %r0, tile; mov.u32 %r1, bar; setp.eq.u32 %p0, %t, 0;
+  @%p0 mbarrier.init.shared::cta.b64 [%r1], {count};
+  bar.sync 0;
+  mad.lo.u32 %r2, %t, 8, %r0; mad.wide.u32 %l1, %t, 8, %i;
+  cp.async.ca.shared.global [%r2], [%l1], 8;
+  cp.async.mbarrier.arrive{noinc}.shared::cta.b64 [%r1];
+  @%p0 mbarrier.arrive.shared::cta.b64 _, [%r1];
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 0;
+  @!%p1 bra WAIT;
+  xor.b32 %r3, %r2, 8; ld.shared.u32 %d, [%r3];
+"""
+        + STORE
+    )
+    assert run(body, schedule=schedule)[:32].tolist() == [2 * (i ^ 1) for i in range(32)]
 
 
 STORE_ASYNC = """

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from mlir import ir
@@ -122,3 +123,16 @@ def test_a_wrong_option_is_a_value_error(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         call(mt.parse(program()), **options)  # type: ignore[operator]
+
+
+def test_several_threads_compile_at_once() -> None:
+    def ptx(extent: int) -> str:
+        with mt.context():
+            return mt.compile(mt.parse(program(extent))).ptx["kernels"]
+
+    extents = [16, 32, 64, 128] * 3
+    with ThreadPoolExecutor(4) as pool:
+        texts = list(pool.map(ptx, extents))
+    assert len(set(texts)) == 4
+    assert texts == texts[:4] * 3
+    assert all(text.count("cp.async.bulk") == 1 for text in texts)

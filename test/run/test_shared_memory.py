@@ -95,9 +95,52 @@ def test_each_kernel_of_a_module_has_a_front_of_its_own(device: str) -> None:
         Kernel("large", [Buffer(40 * KIB, alignment=256), Buffer(20 * KIB)], dynamic_bytes=512),
         Kernel("static", [Buffer(50 * KIB, alignment=1024)]),
     ]
-    check(compiled(program(*kernels)), kernels, device)
+    executable = compiled(program(*kernels))
+    assert static_sizes(executable.ptx["kernels"]) == [8, 8, 8, 1024, 20 * KIB]
+    check(executable, kernels, device)
 
 
 def test_the_ctas_of_a_cluster_do_not_disturb_each_other(device: str) -> None:
     kernel = Kernel("fill", [Buffer(30 * KIB), Buffer(20 * KIB)], dynamic_bytes=700)
     check(compiled(program(kernel, blocks=4, cluster=2)), [kernel], device, blocks=4)
+
+
+SIZE_PROGRAM = """
+module attributes {gpu.container_module} {
+  gpu.module @kernels {
+    gpu.func @size(%out: memref<1xi64>)
+        workgroup(%a: memref<50000xi8, #gpu.address_space<workgroup>>) kernel {
+      %c0 = arith.constant 0 : index
+      %zero = arith.constant 0 : i8
+      %dynamic = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+      %bytes = memref.dim %dynamic, %c0 : memref<?xi8, #gpu.address_space<workgroup>>
+      memref.store %zero, %a[%c0] : memref<50000xi8, #gpu.address_space<workgroup>>
+      %value = arith.index_cast %bytes : index to i64
+      memref.store %value, %out[%c0] : memref<1xi64>
+      gpu.return
+    }
+  }
+  func.func @main(%out: memref<1xi64>, %bytes: i32) attributes {llvm.emit_c_interface} {
+    %c1 = arith.constant 1 : index
+    %start = gpu.wait async
+    %d, %t0 = gpu.alloc async [%start] () : memref<1xi64>
+    %t1 = gpu.launch_func async [%t0] @kernels::@size
+        blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+        dynamic_shared_memory_size %bytes args(%d : memref<1xi64>)
+    %t2 = gpu.memcpy async [%t1] %out, %d : memref<1xi64>, memref<1xi64>
+    %t3 = gpu.dealloc async [%t2] %d : memref<1xi64>
+    gpu.wait [%t3]
+    return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("opt_level", [0, 3])
+@pytest.mark.parametrize("given", [0, 1, 4096])
+def test_the_size_of_dynamic_memory_is_what_the_launch_gave(
+    device: str, given: int, opt_level: int
+) -> None:
+    out = np.full(1, -1, np.int64)
+    compiled(SIZE_PROGRAM, opt_level).invoke("main", out, given, device=device)
+    assert out[0] == given

@@ -130,7 +130,7 @@ func.func @c4_other_element_type(%src: !tile, %dst: memref<8x16xi32, #gpu.addres
 
 // -----
 
-// c5: elements are integers, floats or index, of a whole number of bytes.
+// c5: elements are of whole bytes, or of 2 or 4 bits, which lie packed.
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
 
 func.func @c5_i8(%src: memref<8x16xi8, #gpu.address_space<workgroup>>, %dst: memref<8x16xi8, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
@@ -164,8 +164,6 @@ func.func @c5_index(%src: memref<8x16xindex, #gpu.address_space<workgroup>>, %ds
 }
 
 func.func @c5_i4(%src: memref<8x16xi4, #gpu.address_space<workgroup>>, %dst: memref<8x16xi4, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
-  // expected-error @+2 {{'tile.copy_async' op element type must be an integer, a float or index of a whole number of bytes, got 'i4'}}
-  // expected-note @+1 {{elements of less than a byte are not supported yet: pack them into i8}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<8x16xi4, #gpu.address_space<workgroup>> to memref<8x16xi4, #gpu.address_space<workgroup>>, !bars
   return
@@ -177,8 +175,8 @@ func.func @c5_i4(%src: memref<8x16xi4, #gpu.address_space<workgroup>>, %dst: mem
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
 
 func.func @c5_i1(%src: memref<8x16xi1, #gpu.address_space<workgroup>>, %dst: memref<8x16xi1, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
-  // expected-error @+2 {{'tile.copy_async' op element type must be an integer, a float or index of a whole number of bytes, got 'i1'}}
-  // expected-note @+1 {{elements of less than a byte are not supported yet: pack them into i8}}
+  // expected-error @+2 {{'tile.copy_async' op element type must be an integer, a float, index, complex or a vector of these, of whole bytes or of 2 or 4 bits, got 'i1'}}
+  // expected-note @+1 {{pack elements of other sizes into i8}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<8x16xi1, #gpu.address_space<workgroup>> to memref<8x16xi1, #gpu.address_space<workgroup>>, !bars
   return
@@ -186,12 +184,12 @@ func.func @c5_i1(%src: memref<8x16xi1, #gpu.address_space<workgroup>>, %dst: mem
 
 // -----
 
-// c5: a byte and a half is no whole number of bytes.
+// c5: a byte and a half is neither.
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
 
 func.func @c5_i12(%src: memref<8x16xi12, #gpu.address_space<workgroup>>, %dst: memref<8x16xi12, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
-  // expected-error @+2 {{'tile.copy_async' op element type must be an integer, a float or index of a whole number of bytes, got 'i12'}}
-  // expected-note @+1 {{elements of less than a byte are not supported yet: pack them into i8}}
+  // expected-error @+2 {{'tile.copy_async' op element type must be an integer, a float, index, complex or a vector of these, of whole bytes or of 2 or 4 bits, got 'i12'}}
+  // expected-note @+1 {{pack elements of other sizes into i8}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<8x16xi12, #gpu.address_space<workgroup>> to memref<8x16xi12, #gpu.address_space<workgroup>>, !bars
   return
@@ -199,12 +197,10 @@ func.func @c5_i12(%src: memref<8x16xi12, #gpu.address_space<workgroup>>, %dst: m
 
 // -----
 
-// c5: floats of less than a byte are not supported either.
+// c5: floats of half a byte lie packed, too.
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
 
 func.func @c5_f4(%src: memref<8x16xf4E2M1FN, #gpu.address_space<workgroup>>, %dst: memref<8x16xf4E2M1FN, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
-  // expected-error @+2 {{'tile.copy_async' op element type must be an integer, a float or index of a whole number of bytes, got 'f4E2M1FN'}}
-  // expected-note @+1 {{elements of less than a byte are not supported yet: pack them into i8}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<8x16xf4E2M1FN, #gpu.address_space<workgroup>> to memref<8x16xf4E2M1FN, #gpu.address_space<workgroup>>, !bars
   return
@@ -212,11 +208,10 @@ func.func @c5_f4(%src: memref<8x16xf4E2M1FN, #gpu.address_space<workgroup>>, %ds
 
 // -----
 
-// c5: vectors are not elements.
+// c5: vectors of a power of two of bits are elements.
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
 
 func.func @c5_vector(%src: memref<8x16xvector<4xf32>, #gpu.address_space<workgroup>>, %dst: memref<8x16xvector<4xf32>, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
-  // expected-error @+1 {{'tile.copy_async' op element type must be an integer, a float or index of a whole number of bytes, got 'vector<4xf32>'}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<8x16xvector<4xf32>, #gpu.address_space<workgroup>> to memref<8x16xvector<4xf32>, #gpu.address_space<workgroup>>, !bars
   return
@@ -224,11 +219,10 @@ func.func @c5_vector(%src: memref<8x16xvector<4xf32>, #gpu.address_space<workgro
 
 // -----
 
-// c5: complex numbers are not elements.
+// c5: complex numbers are elements.
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
 
 func.func @c5_complex(%src: memref<8x16xcomplex<f32>, #gpu.address_space<workgroup>>, %dst: memref<8x16xcomplex<f32>, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
-  // expected-error @+1 {{'tile.copy_async' op element type must be an integer, a float or index of a whole number of bytes, got 'complex<f32>'}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<8x16xcomplex<f32>, #gpu.address_space<workgroup>> to memref<8x16xcomplex<f32>, #gpu.address_space<workgroup>>, !bars
   return

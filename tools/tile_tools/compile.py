@@ -149,13 +149,8 @@ def with_source(text: str, source: str, lines: list[str]) -> str:
 def write(output: str, text: str) -> None:
     """Write all of `text` to a file or, for `-`, standard output; a file is replaced at once."""
     if output == "-":
-        try:
-            sys.stdout.write(text)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # Who read our output has had enough; leave nothing for the interpreter to flush.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise
+        sys.stdout.write(text)
+        sys.stdout.flush()
         return
     path = Path(output)
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):

@@ -12,7 +12,7 @@ from ._tile_ops_gen import (
     assume_multiple,
     copy_async,
     offset,
-    slice_,
+    slice,
     view,
 )
 
@@ -29,6 +29,6 @@ __all__ = [
     "assume_multiple",
     "copy_async",
     "offset",
-    "slice_",
+    "slice",
     "view",
 ]

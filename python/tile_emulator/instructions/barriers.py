@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from tile_emulator.engine.operations import caused_rows
+from tile_emulator.engine.operations import caused_rows, ordered_rows
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
+from tile_emulator.instructions.liveness import is_used
 from tile_emulator.instructions.slots import UNSIGNED
 from tile_emulator.machine.cluster import Cluster
 from tile_emulator.machine.mbarrier import MAX_COUNT, MBarrier, state_token
 from tile_emulator.machine.memory import WINDOW_MASK, WINDOW_SHIFT
 from tile_emulator.machine.warp import BLOCKED, NEXT, YIELD, Fragment, Mask, Warp, bits_of, lanes_of
 from tile_emulator.order.clock import CAUSED, SEEN, Clock
-from tile_emulator.ptx.module import Instruction, Mem, Sink
+from tile_emulator.ptx.module import Instruction, Mem, Reg, Sink
 
 _KNOWN = {
     "shared", "shared::cta", "shared::cluster", "b64", "release", "acquire", "relaxed", "cta",
@@ -286,8 +287,8 @@ def arrive(d: Decoder, ins: Instruction) -> None:
             own = rows if rows is not None else cluster.release(w, 1 << lane)
             released = caused_rows(own) if relaxed else own
             for_cta = released
-            if cluster.launch.strict and barrier.cta is not w.cta:
-                for_cta = caused_rows(own)
+            if barrier.cta is not w.cta:
+                for_cta = caused_rows(own) if cluster.launch.strict else ordered_rows(released)
                 released = released if wide else for_cta
             token = state_token(barrier.phase, barrier.pending)
             if drop:
@@ -304,8 +305,9 @@ def arrive(d: Decoder, ins: Instruction) -> None:
 def wait(d: Decoder, ins: Instruction) -> None:
     """`mbarrier.test_wait` and `try_wait`, by parity or by state.
 
-    Either may return false although the phase is complete, unless the thread knows that it is. Each
-    thread gets that answer once, so that a wait without a loop shows under every schedule.
+    Either may return false although the phase is complete, unless the thread knows that it is:
+    under `late` each does once, under `random` now and then. A wait whose answer decides nothing
+    is no wait under any schedule.
     """
     places = Places(d, ins, 1)
     parity = "parity" in ins.parts
@@ -314,13 +316,19 @@ def wait(d: Decoder, ins: Instruction) -> None:
     blocking = ins.parts[1] == "try_wait"
     relaxed = "relaxed" in ins.parts
     cta_scope = "cluster" not in ins.parts
+    answer = ins.operands[0]
+    ignored = isinstance(answer, Reg) and not is_used(d.function, ins, answer.name)
+
+    def ask(fragment: Fragment, m: Mask) -> int:
+        places.barriers(fragment.warp, m)
+        return NEXT
 
     def step(fragment: Fragment, m: Mask) -> int:
         w = fragment.warp
         cluster = w.cta.cluster
         found = places.barriers(w, m)
         passed: dict[tuple[int, int], int] = {}
-        tried = w.keep.setdefault(("tried", id(ins)), {})
+        fails = cluster.scheduler.fails(w, bits_of(m), found[0][1])
         missed = False
         result = np.zeros(32, dtype=np.bool_)
         for lane, barrier in found:
@@ -328,12 +336,9 @@ def wait(d: Decoder, ins: Instruction) -> None:
             clock = clock_of(w, lane)
             known = barrier.known_phases(clock, w.thread0 + lane)
             phase = wanted_phase(barrier, value, known, parity)
-            if phase >= known:
-                bits = tried.get((barrier, phase), 0)
-                if not bits >> lane & 1:
-                    tried[barrier, phase] = bits | 1 << lane
-                    missed = True
-                    continue
+            if phase >= known and fails:
+                missed = True
+                continue
             if phase < barrier.phase:
                 result[lane] = True
                 if phase >= 0:
@@ -348,13 +353,12 @@ def wait(d: Decoder, ins: Instruction) -> None:
                 cluster.acquire(w, bits, done)
         np.copyto(w.u[target], result, where=m)
         if result.any() or (missed and blocking):
+            fragment.wait = None
             return NEXT
-        if blocking:
-            fragment.wait = found[0][1]
-            return BLOCKED
-        return YIELD
+        fragment.wait = found[0][1]
+        return BLOCKED if blocking else YIELD
 
-    d.control(step)
+    d.control(ask if ignored else step)
 
 
 def wanted_phase(barrier: MBarrier, value: int, known: int, parity: bool) -> int:

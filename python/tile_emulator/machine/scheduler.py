@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from tile_emulator.engine.operations import PIECE_BYTES, Operation
 from tile_emulator.errors import Fault
 from tile_emulator.machine.deadlock import deadlock
-from tile_emulator.machine.warp import BLOCKED, DONE, NEXT, YIELD, Fragment
+from tile_emulator.machine.warp import BLOCKED, DONE, NEXT, YIELD, Fragment, Warp
 
 if TYPE_CHECKING:
     from tile_emulator.machine.cluster import Cluster
+    from tile_emulator.machine.mbarrier import MBarrier
 
 _QUANTUM = 4096
 _LONGEST_POLL = 64
@@ -93,6 +94,17 @@ class Scheduler:
             for fragment in woken:
                 fragment.wait = None
             self.ready.extend(woken)
+
+    def fails(self, w: Warp, bits: int, barrier: MBarrier) -> bool:
+        """Decide whether lanes that wait are told no although the phase may be complete."""
+        if self.random is not None:
+            return self.random.random() < 0.3
+        if self.lands == "eager":
+            return False
+        key = ("told no", barrier, barrier.phase)
+        told = w.keep.get(key, 0)
+        w.keep[key] = told | bits
+        return bool(bits & ~told)
 
     def polled(self) -> None:
         """Count a strong load that gave what it gave before: it waits for others."""

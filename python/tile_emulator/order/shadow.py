@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_emulator.order.clock import FENCED, SEEN, Clock
+from tile_emulator.order.clock import FENCED, SEEN, VISIBLE, Clock
 from tile_emulator.order.conflicts import Conflicts
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ class Shadow:
         self._grown: dict[tuple[int, int, tuple[int, ...], int], int] = {}
         self.copy_sets: list[tuple[int, ...]] = []
         self.conflicts = Conflicts(self)
-        self.deferred: list[tuple[Any, int, Index]] = []
 
     def _select(self, w: Warp, lanes: NDArray[np.intp], flat: NDArray[np.intp], n: int) -> Any:
         """Return the bytes of the lanes' accesses and the thread of each byte."""
@@ -117,7 +116,7 @@ class Shadow:
         if int(writer.min()) < 0:
             for number in np.unique(writer[writer < 0]).tolist():
                 operation = self.cluster.operations[-1 - number]
-                known[writer == number] = operation.known(clock, row)
+                known[writer == number] = operation.known(clock, SEEN)
         return known
 
     def _read(
@@ -130,7 +129,7 @@ class Shadow:
         strong: bool,
     ) -> None:
         index, threads = self._select(w, lanes, flat, n)
-        known = self._known_writes(clock, index, threads)
+        known = self._known_writes(clock, index, threads, VISIBLE)
         if not known.all():
             self.conflicts.read_of_unknown_write(w, index, threads, known, strong)
         if not self.written[index].all():
@@ -251,7 +250,7 @@ class Shadow:
             self.conflicts.write_after_unknown_read(w, clock, index, threads, reader, known, strong)
         if int(self.copy_reader[index].max()) >= 0:
             self.conflicts.write_under_copy(w, clock, index, threads)
-        if self.deferred:
+        if self.cluster.deferred:
             self.conflicts.settle_deferred(index)
         line = w.at.line if w.at is not None else 0
         self.writer[index] = threads

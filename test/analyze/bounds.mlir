@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// `bounds=check` stops the kernel where a tile leaves its buffer, and only where that is not proved.
+// RUN: tile-opt %s -tile-analyze-layout=bounds=check | FileCheck %s
+
+#wg = #gpu.address_space<workgroup>
+!bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>
+
+gpu.module @kernels {
+
+// CHECK-LABEL: gpu.func @any_row(
+// CHECK: %[[LAST:.*]] = arith.constant 65536 : index
+// CHECK: arith.cmpi sle, %{{.*}}, %[[LAST]] : index
+// CHECK: cf.assert %{{.*}}, "tile.copy_async: the source leaves its buffer"
+// CHECK-NEXT: tile.copy_async
+gpu.func @any_row(%rank: i32, %bars: !bars, %i: index, %j: index)
+    workgroup(%src: memref<64x64xf16, #wg>, %dst: memref<1x64xf16, #wg>) kernel {
+  %from = memref.subview %src[%j, 0] [1, 64] [1, 1] : memref<64x64xf16, #wg> to memref<1x64xf16, strided<[64, 1], offset: ?>, #wg>
+  tile.copy_async %from to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<1x64xf16, strided<[64, 1], offset: ?>, #wg> to memref<1x64xf16, #wg>, !bars
+  gpu.return
+}
+
+// CHECK-LABEL: gpu.func @known_row(
+// CHECK-NOT: cf.assert
+// CHECK: gpu.return
+gpu.func @known_row(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: memref<1x64xf16, #wg>, %dst: memref<1x64xf16, #wg>) kernel {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<1x64xf16, #wg> to memref<1x64xf16, #wg>, !bars
+  gpu.return
+}
+
+}

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The analysis against the oracle, on pairs of layouts drawn from one permutation of bytes.
+
+`TILE_ORACLE_CASES=200000` draws more of them than the 10,000 of every run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import layout_oracle as oracle
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from layout_cases import analyze, is_whole, side_pairs
+
+BATCH = 50
+CASES = int(os.environ.get("TILE_ORACLE_CASES", "10000"))
+seen: Counter[str] = Counter()
+
+
+def features(case: oracle.Case) -> list[str]:
+    """Name what a case has that could go wrong."""
+    sides = (case.src, case.dst)
+    names = [f"element {case.element}"]
+    if any(side.swizzle for side in sides):
+        names.append("swizzle alike" if case.src.swizzle == case.dst.swizzle else "swizzle unlike")
+    if any(len(modes) > 1 for side in sides for modes in side.dimensions):
+        names.append("nested")
+    if case.src.dimensions != case.dst.dimensions:
+        names.append("layouts differ")
+    if any(side.offset for side in sides):
+        names.append("offset")
+    if not is_whole(case.src):
+        names.append("slice")
+    return names
+
+
+@settings(
+    max_examples=CASES // BATCH,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+)
+@given(st.lists(side_pairs(), min_size=BATCH, max_size=BATCH))
+def check_batches(cases: list[oracle.Case]) -> None:
+    for case, (plan, error) in zip(cases, analyze(cases), strict=True):
+        seen["all"] += 1
+        best = oracle.longest_run_bits(case)
+        if plan is None:
+            if "must nest" in error:
+                seen["boundaries do not nest"] += 1
+            else:
+                assert best == 0, (case, error)
+                seen["declined"] += 1
+            continue
+        oracle.check_plan(case, plan)
+        assert plan.chunk_bytes * 8 == best, (case, plan, best)
+        seen["accepted"] += 1
+        seen.update(features(case))
+
+
+def test_plans_move_the_right_bytes_in_the_fewest_copies_of_one_size(capsys: pytest.CaptureFixture[str]) -> None:
+    check_batches()
+    with capsys.disabled():
+        print()
+        for name, count in sorted(seen.items()):
+            print(f"  {name}: {count} ({count / seen['all']:.1%})")
+    assert seen["accepted"] >= 0.4 * seen["all"]
+    for feature in ("swizzle alike", "swizzle unlike", "nested", "offset", "slice", "element i4"):
+        assert seen[feature] > 0, feature

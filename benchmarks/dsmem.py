@@ -104,9 +104,7 @@ def cases() -> Iterator[Case]:
     yield Case("contiguous", "f16", rows, rows, flat, "chunks", TILE, TILE)
     for chunk in (16, 32, 64, 128, 256, 512, 1024, 4096):
         side = Layout((TILE // chunk, chunk // 2), (chunk, 1))
-        yield Case(
-            f"chunks_{chunk}", "f16", side, side, (TILE, TILE), "chunks", chunk, 2 * chunk
-        )
+        yield Case(f"chunks_{chunk}", "f16", side, side, (TILE, TILE), "chunks", chunk, 2 * chunk)
     swizzled = Layout((128, 64), (64, 1), (3, 3, 3))
     yield Case("from_swizzled", "f16", swizzled, rows, flat, "from_swizzled", TILE, TILE)
     yield Case("to_swizzled", "f16", rows, swizzled, flat, "to_swizzled", TILE, TILE)
@@ -123,9 +121,13 @@ def program(case: Case, issue: str, threads: int, stages: int, iterations: int) 
     src_type, dst_type = case.src.type(element), case.dst.type(element)
     executors = {"thread": 1, "warp": 32, "cta": threads}[issue]
     stage_range = range(stages)
-    buffers = ", ".join(f"%dst_buffer{s}: memref<{dst_elements}x{element}, {SPACE}>" for s in stage_range)
+    last_phase = "even" if iterations // stages % 2 else "odd"
+    buffers = ", ".join(
+        f"%dst_buffer{s}: memref<{dst_elements}x{element}, {SPACE}>" for s in stage_range
+    )
     views = "\n".join(
-        f"    %dst{s} = {case.dst.seen(f'%dst_buffer{s}', dst_elements, element)}" for s in stage_range
+        f"    %dst{s} = {case.dst.seen(f'%dst_buffer{s}', dst_elements, element)}"
+        for s in stage_range
     )
 
     def each_stage(text: str) -> str:
@@ -163,10 +165,12 @@ gpu.module @kernels {{
     %full = nvgpu.mbarrier.create -> {group}
     %empty = nvgpu.mbarrier.create -> {group}
     scf.if %is_first {{
-      {each_stage(f'''
+      {
+        each_stage(f'''
       nvgpu.mbarrier.init %full[%c@s], %one : {group}
       nvgpu.mbarrier.init %empty[%c@s], %one : {group}
-      nvgpu.mbarrier.arrive.expect_tx %full[%c@s], %bytes : {group}''')}
+      nvgpu.mbarrier.arrive.expect_tx %full[%c@s], %bytes : {group}''')
+    }
       nvvm.fence.mbarrier.init
     }}
     scf.for %i = %thread to %src_elements step %threads {{
@@ -174,11 +178,13 @@ gpu.module @kernels {{
       memref.store %value, %src_buffer[%i] : memref<{src_elements}x{element}, {SPACE}>
     }}
     scf.for %i = %thread to %dst_elements step %threads {{
-      {each_stage(f'''
+      {
+        each_stage(f'''
       %base@s = arith.muli %c@s, %dst_elements : index
       %at@s = arith.addi %base@s, %i : index
       %value@s = memref.load %b[%at@s] : {b}
-      memref.store %value@s, %dst_buffer@s[%i] : memref<{dst_elements}x{element}, {SPACE}>''')}
+      memref.store %value@s, %dst_buffer@s[%i] : memref<{dst_elements}x{element}, {SPACE}>''')
+    }
     }}
     nvvm.fence.proxy {{kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}}
     gpu.barrier
@@ -189,33 +195,41 @@ gpu.module @kernels {{
       scf.if %executes {{
         %parity_end = scf.for %round = %first to %rounds step %one
             iter_args(%parity = %odd) -> (i1) {{
-          {each_stage(f'''
+          {
+        each_stage(f'''
           nvgpu.mbarrier.try_wait.parity %empty[%c@s], %parity, %ticks : {group}
           tile.copy_async %src to %dst@s cta(%receiver) mbarrier(%full[%c@s]) issue({issue})
-              : {src_type} to {dst_type}, {group}''')}
+              : {src_type} to {dst_type}, {group}''')
+    }
           %flipped = arith.xori %parity, %odd : i1
           scf.yield %flipped : i1
         }}
-        {each_stage(f'''
-        nvgpu.mbarrier.try_wait.parity %empty[%c@s], %parity_end, %ticks : {group}''')}
+        {
+        each_stage(f'''
+        nvgpu.mbarrier.try_wait.parity %empty[%c@s], %parity_end, %ticks : {group}''')
+    }
       }}
     }} else {{
       scf.if %is_first {{
-        {each_stage(f'''
+        {
+        each_stage(f'''
         %free@s = nvgpu.mbarrier.get %empty[%c@s] : {group} -> i64
         %own@s = llvm.inttoptr %free@s : i64 to !llvm.ptr<3>
         %peer@s = nvvm.mapa %own@s, %sender : !llvm.ptr<3> -> !llvm.ptr<7>
-        %place@s = llvm.ptrtoint %peer@s : !llvm.ptr<7> to i32''')}
+        %place@s = llvm.ptrtoint %peer@s : !llvm.ptr<7> to i32''')
+    }
         %parity_end = scf.for %round = %first to %rounds step %one
             iter_args(%parity = %even) -> (i1) {{
-          {each_stage(f'''
+          {
+        each_stage(f'''
           nvgpu.mbarrier.try_wait.parity %full[%c@s], %parity, %ticks : {group}
           %more@s = arith.cmpi ult, %round, %last : index
           scf.if %more@s {{
             nvgpu.mbarrier.arrive.expect_tx %full[%c@s], %bytes : {group}
           }}
           llvm.inline_asm has_side_effects "mbarrier.arrive.shared::cluster.b64 _, [$0];",
-              "r,~{{memory}}" %place@s : (i32) -> ()''')}
+              "r,~{{memory}}" %place@s : (i32) -> ()''')
+    }
           %flipped = arith.xori %parity, %odd : i1
           scf.yield %flipped : i1
         }}
@@ -231,14 +245,18 @@ gpu.module @kernels {{
     nvvm.cluster.wait
     scf.if %is_sender {{
     }} else {{
-      {each_stage(f'''
-      nvgpu.mbarrier.try_wait.parity %full[%c@s], %{"even" if iterations // stages % 2 else "odd"}, %ticks : {group}''')}
+      {
+        each_stage(f'''
+      nvgpu.mbarrier.try_wait.parity %full[%c@s], %{last_phase}, %ticks : {group}''')
+    }
       scf.for %i = %thread to %dst_elements step %threads {{
-        {each_stage(f'''
+        {
+        each_stage(f'''
         %base@s = arith.muli %c@s, %dst_elements : index
         %at@s = arith.addi %base@s, %i : index
         %value@s = memref.load %dst_buffer@s[%i] : memref<{dst_elements}x{element}, {SPACE}>
-        memref.store %value@s, %b[%at@s] : {b}''')}
+        memref.store %value@s, %b[%at@s] : {b}''')
+    }
       }}
     }}
     gpu.return
@@ -334,8 +352,10 @@ def main() -> int:
             source = Path(__file__).with_name("baseline.cu")
             target = "-gencode=arch=compute_90a,code=sm_90a"
             subprocess.run([nvcc, "-std=c++17", "-O3", target, "-o", binary, source], check=True)
-        print(f"{'tile':20} {'issue':>7} {'st':>2} {'variant':>9} {'clk':>9} {'B/clk':>6} "
-              f"{'of link':>7} {'by hand':>9} {'ratio':>6}")
+        print(
+            f"{'tile':20} {'issue':>7} {'st':>2} {'variant':>9} {'clk':>9} {'B/clk':>6} "
+            f"{'of link':>7} {'by hand':>9} {'ratio':>6}"
+        )
         for case in cases():
             if not re.search(options.only, case.name):
                 continue
@@ -344,7 +364,12 @@ def main() -> int:
                 for issue, threads in (("thread", 32), ("warp", 32), ("cta", 256)):
                     if issue == "thread" and case.kind == "columns":
                         continue  # nothing that one thread issues can copy it
-                    result = {"case": case.name, "issue": issue, "threads": threads, "stages": stages}
+                    result = {
+                        "case": case.name,
+                        "issue": issue,
+                        "threads": threads,
+                        "stages": stages,
+                    }
                     runs = RUNS if options.device == "cuda" else 1
                     result |= measured(
                         case, issue, threads, stages, iterations, options.device, runs

@@ -119,7 +119,7 @@ def check_modules(module: ir.Operation) -> None:
                     store,
                     f"gpu.module '{name}' targets PTX {dotted(int(version[1]))}; st.async needs "
                     f"{dotted(ST_ASYNC_PTX)}",
-                    f'set features="+ptx{ST_ASYNC_PTX}", or variant = "bulk" on the tile.copy_async',
+                    f'set features="+ptx{ST_ASYNC_PTX}", or variant = "bulk" on the copy',
                 )
 
 

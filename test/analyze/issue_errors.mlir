@@ -98,7 +98,7 @@ gpu.func @apart(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !src, %dst:
   // expected-note @+5 {{they part at coordinate}}
   // expected-note @+4 {{choose layouts that agree on runs of a multiple of 16 bytes}}
   // expected-note @+3 {{st_async: the longest run common to both layouts is 2 bytes, it must be a multiple of 4}}
-  // expected-note @+2 {{they part at coordinate}}
+  // expected-note @+2 {{the source is #tile.layout}}
   // expected-note @+1 {{choose layouts that agree on runs of a multiple of 4 bytes}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp) : !src to !apart, !bars
   gpu.return

@@ -61,7 +61,9 @@ def check_batches(cases: list[oracle.Case]) -> None:
         seen.update(features(case))
 
 
-def test_plans_move_the_right_bytes_in_the_fewest_copies_of_one_size(capsys: pytest.CaptureFixture[str]) -> None:
+def test_plans_move_the_right_bytes_in_the_fewest_copies_of_one_size(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     check_batches()
     with capsys.disabled():
         print()

@@ -52,7 +52,6 @@ class Layout:
             layout = f"#tile.layout<{modes}, swizzle = <{', '.join(map(str, self.swizzle))}>>"
         return f"memref<{shape}x{element}, {layout}, #gpu.address_space<workgroup>>"
 
-
     def seen(self, buffer: str, element: str) -> str:
         """Return the op that sees a flat buffer as the tile."""
         flat = f"memref<{self.elements}x{element}, #gpu.address_space<workgroup>>"

@@ -49,7 +49,11 @@ def _places(
     extent, *steps = loops[-1]
     is_last = len(loops) == 1
     digits = counts if is_last else [count % extent for count in counts]
-    if not is_last and any(digits) and _highest_digit(extent, below, stride) + max(digits) >= extent:
+    if (
+        not is_last
+        and any(digits)
+        and _highest_digit(extent, below, stride) + max(digits) >= extent
+    ):
         # A carry depends on the thread: each copy goes its own way from here on.
         return [
             _places(loops, add(first, count), UNKNOWN, 1, [0], moving, [place])[0]

@@ -198,11 +198,13 @@ static LogicalResult explain(CopyAsyncOp op,
          << " copies: " << refusals[0].second.rule;
   else
     diag << "cannot be copied by any variant";
+  StringRef where;
   for (auto &[name, refusal] : refusals) {
     if (refusals.size() != 1)
       diag.attachNote() << name << ": " << refusal.rule;
-    if (!refusal.where.empty())
+    if (!refusal.where.empty() && refusal.where != where)
       diag.attachNote() << refusal.where;
+    where = refusal.where;
     if (!refusal.fix.empty())
       diag.attachNote() << refusal.fix;
   }

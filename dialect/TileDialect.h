@@ -25,6 +25,9 @@ namespace tile {
 /// The ranks that a cluster can have: 0 to 15 (16 CTAs, beyond the portable 8, is the hardware's limit).
 constexpr int64_t kMaxClusterSize = 16;
 
+/// Bytes that an mbarrier counts in one phase; beyond this, PTX defines nothing.
+constexpr int64_t kMaxPhaseBytes = (int64_t(1) << 20) - 1;
+
 /// The names that `variant = "..."` and a plan may use, each once.
 llvm::ArrayRef<llvm::StringRef> getVariantNames();
 

@@ -28,9 +28,14 @@ def shared_pointer(tile: ir.Value, start_bytes: int) -> ir.Value:
 
 def in_bytes(elements: ir.Value, tile_type: ir.Type) -> ir.Value:
     """Return `elements`, an index, times the element size of `tile_type`."""
+    element_bytes = element_bits(tile_type) // 8
+    return arith.muli(elements, arith.constant(ir.IndexType.get(), element_bytes))
+
+
+def element_bits(tile_type: ir.Type) -> int:
+    """Return the bits of an element of `tile_type`."""
     element = ir.MemRefType(tile_type).element_type
-    bits = 64 if isinstance(element, ir.IndexType) else element.width
-    return arith.muli(elements, arith.constant(ir.IndexType.get(), bits // 8))
+    return 64 if isinstance(element, ir.IndexType) else element.width
 
 
 def pointer_to(address: ir.Value) -> ir.Value:
@@ -62,6 +67,11 @@ def mapped(pointer: ir.Value, rank: ir.Value) -> ir.Value:
     return nvvm.mapa(llvm.PointerType.get(7), pointer, rank)
 
 
+def own_barrier(barriers: ir.Value, index: ir.Value) -> ir.Value:
+    """Return the address of a barrier of the CTA's own."""
+    return pointer_to(nvgpu.mbarrier_get(ir.IntegerType.get_signless(64), barriers, index))
+
+
 def mapped_barrier(barriers: ir.Value, index: ir.Value, rank: ir.Value) -> ir.Value:
     """Return the counterpart of a barrier in CTA `rank`, as the type that the copy wants.
 
@@ -70,5 +80,4 @@ def mapped_barrier(barriers: ir.Value, index: ir.Value, rank: ir.Value) -> ir.Va
     would convert it.
     """
     i64 = ir.IntegerType.get_signless(64)
-    own = pointer_to(nvgpu.mbarrier_get(i64, barriers, index))
-    return pointer_to(llvm.ptrtoint(i64, mapped(own, rank)))
+    return pointer_to(llvm.ptrtoint(i64, mapped(own_barrier(barriers, index), rank)))

@@ -28,9 +28,9 @@ struct PlanSide {
 
 static ParseResult parseNumbers(AsmParser &parser,
                                 SmallVectorImpl<int64_t> &numbers) {
-  return parser.parseCommaSeparatedList(
-      AsmParser::Delimiter::Square,
-      [&] { return parser.parseInteger(numbers.emplace_back()); });
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parser.parseInteger(numbers.emplace_back());
+  });
 }
 
 /// `key = number`
@@ -42,12 +42,11 @@ static ParseResult parseField(AsmParser &parser, StringRef key,
 
 /// `key = {start = 0, steps = [512]}`
 static ParseResult parseSide(AsmParser &parser, StringRef key, PlanSide &side) {
-  return failure(parser.parseKeyword(key) || parser.parseEqual() ||
-                 parser.parseLBrace() ||
-                 parseField(parser, "start", side.start) ||
-                 parser.parseComma() || parser.parseKeyword("steps") ||
-                 parser.parseEqual() || parseNumbers(parser, side.steps) ||
-                 parser.parseRBrace());
+  return failure(
+      parser.parseKeyword(key) || parser.parseEqual() || parser.parseLBrace() ||
+      parseField(parser, "start", side.start) || parser.parseComma() ||
+      parser.parseKeyword("steps") || parser.parseEqual() ||
+      parseNumbers(parser, side.steps) || parser.parseRBrace());
 }
 
 Attribute CopyPlanAttr::parse(AsmParser &parser, Type) {
@@ -85,11 +84,11 @@ void CopyPlanAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-LogicalResult
-CopyPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     StringRef variant, int64_t chunk, int64_t count,
-                     ArrayRef<int64_t> loops, int64_t, ArrayRef<int64_t> srcSteps,
-                     int64_t, ArrayRef<int64_t> dstSteps) {
+LogicalResult CopyPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   StringRef variant, int64_t chunk,
+                                   int64_t count, ArrayRef<int64_t> loops,
+                                   int64_t, ArrayRef<int64_t> srcSteps, int64_t,
+                                   ArrayRef<int64_t> dstSteps) {
   if (!llvm::is_contained(getVariantNames(), variant))
     return emitError() << "plan variant must be one of "
                        << llvm::join(getVariantNames(), ", ") << ", got '"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The tile dialect: its ops and attributes, and nothing of the stages behind verification.
+// The tile dialect: its ops and attributes, and nothing of the stages behind
+// verification.
 #ifndef TILE_DIALECT_H
 #define TILE_DIALECT_H
 
@@ -22,7 +23,8 @@
 
 namespace tile {
 
-/// The ranks that a cluster can have: 0 to 15 (16 CTAs, beyond the portable 8, is the hardware's limit).
+/// The ranks that a cluster can have: 0 to 15 (16 CTAs, beyond the portable 8,
+/// is the hardware's limit).
 constexpr int64_t kMaxClusterSize = 16;
 
 /// Bytes that an mbarrier counts in one phase; beyond this, PTX defines nothing.
@@ -31,8 +33,8 @@ constexpr int64_t kMaxPhaseBytes = (int64_t(1) << 20) - 1;
 /// The names that `variant = "..."` and a plan may use, each once.
 llvm::ArrayRef<llvm::StringRef> getVariantNames();
 
-/// Whether `memorySpace` is a CTA's shared memory: `#gpu.address_space<workgroup>`, or the integer 3
-/// that it becomes in NVVM.
+/// Whether `memorySpace` is a CTA's shared memory:
+/// `#gpu.address_space<workgroup>`, or the integer 3 that it becomes in NVVM.
 bool isWorkgroupMemory(mlir::Attribute memorySpace);
 
 } // namespace tile

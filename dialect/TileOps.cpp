@@ -39,8 +39,7 @@ static void printIssue(OpAsmPrinter &printer, Operation *, IssueAttr issue) {
 static LogicalResult verifyBuffer(CopyAsyncOp op, StringRef side,
                                   MemRefType type) {
   if (!isWorkgroupMemory(type.getMemorySpace()))
-    return op.emitOpError(side)
-           << " must be in workgroup memory, got " << type;
+    return op.emitOpError(side) << " must be in workgroup memory, got " << type;
   for (auto [dim, extent] : llvm::enumerate(type.getShape()))
     if (ShapedType::isDynamic(extent))
       return op.emitOpError(side) << " must have static extents, got '?' in "

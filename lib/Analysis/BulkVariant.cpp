@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Variant `bulk`: one `cp.async.bulk.shared::cluster.shared::cta` for each chunk, by one thread. PTX
-// wants both addresses aligned to 16 bytes and a size that is a positive multiple of 16.
+// Variant `bulk`: one `cp.async.bulk.shared::cluster.shared::cta` for each
+// chunk, by one thread. PTX wants both addresses aligned to 16 bytes and a size
+// that is a positive multiple of 16.
 #include "lib/Analysis/Variant.h"
 
 #include "llvm/ADT/Twine.h"
@@ -12,7 +13,8 @@ using llvm::Twine;
 
 static constexpr int64_t kBulkBytes = 16;
 static constexpr int64_t kBulkBits = 8 * kBulkBytes;
-/// An mbarrier counts the bytes of one phase in a signed field; beyond this, PTX defines nothing.
+/// An mbarrier counts the bytes of one phase in a signed field; beyond this,
+/// PTX defines nothing.
 static constexpr int64_t kMaxTransactionBytes = (int64_t(1) << 20) - 1;
 /// Chunks of at least a shared-memory line begin on one.
 static constexpr int64_t kLineBytes = 128;
@@ -50,16 +52,15 @@ static std::optional<Refusal> checkDestination(const CopyProblem &problem) {
       layout::findOverlap(problem.dst.layout);
   if (!overlap)
     return std::nullopt;
-  return refuse("destination must not overlap itself, got " +
-                    coordinateText(problem.dst.layout, overlap->first) +
-                    " and " +
-                    coordinateText(problem.dst.layout, overlap->second) +
-                    " at one place",
-                "copy into a buffer that has a place for each element");
+  return refuse(
+      "destination must not overlap itself, got " +
+          coordinateText(problem.dst.layout, overlap->first) + " and " +
+          coordinateText(problem.dst.layout, overlap->second) + " at one place",
+      "copy into a buffer that has a place for each element");
 }
 
-/// The tile's first and last byte must be inside the buffer. With a run-time offset only its known
-/// part can be checked.
+/// The tile's first and last byte must be inside the buffer. With a run-time
+/// offset only its known part can be checked.
 static std::optional<Refusal> checkRegion(StringRef side, const Tile &tile) {
   std::optional<layout::Range> range = layout::reach(tile.layout);
   int64_t first = 0, last = 0, shiftBits = 0;
@@ -93,22 +94,27 @@ static std::optional<Refusal> checkBufferAlignment(StringRef side,
       isMultiple(tile.assumed.shiftBytes))
     return std::nullopt;
   if (!tile.canAlign && tile.alignment % kBulkBytes != 0)
-    return refuse(side + " buffer must be aligned to 16 bytes, got an alignment of " +
-                      Twine(tile.alignment),
-                  tile.alignmentFix);
+    return refuse(
+        side + " buffer must be aligned to 16 bytes, got an alignment of " +
+            Twine(tile.alignment),
+        tile.alignmentFix);
   if (isMultiple(tile.shiftBytes))
     return std::nullopt;
   if (tile.shiftBytes.isStatic())
-    return refuse(side + " view must begin at a multiple of 16 bytes, got byte " +
+    return refuse(side +
+                      " view must begin at a multiple of 16 bytes, got byte " +
                       Twine(tile.shiftBytes.known),
                   "move the view to a multiple of 16 bytes");
-  return refuse(side + " view must begin at a multiple of 16 bytes, got a "
-                       "run-time shift that is a multiple of " +
-                    Twine(runtimeDivisor(tile.shiftBytes)) + " bytes",
-                "multiply the shift by a constant that makes it a multiple of 16");
+  return refuse(
+      side +
+          " view must begin at a multiple of 16 bytes, got a "
+          "run-time shift that is a multiple of " +
+          Twine(runtimeDivisor(tile.shiftBytes)) + " bytes",
+      "multiply the shift by a constant that makes it a multiple of 16");
 }
 
-/// Every chunk must begin at a multiple of 16 bytes: the first, and with it the steps of the loops.
+/// Every chunk must begin at a multiple of 16 bytes: the first, and with it the
+/// steps of the loops.
 static std::optional<Refusal> checkStarts(StringRef side, const Tile &tile,
                                           int64_t start,
                                           ArrayRef<int64_t> steps) {
@@ -122,8 +128,9 @@ static std::optional<Refusal> checkStarts(StringRef side, const Tile &tile,
                   "move the tile so that it starts at a multiple of 16 bytes");
   int64_t divisor = runtimeDivisor(tile.offset) * bits;
   if (divisor % kBulkBits != 0)
-    return refuse(side + " must start at a multiple of 16 bytes, got a run-time "
-                         "offset that is a multiple of " +
+    return refuse(side +
+                      " must start at a multiple of 16 bytes, got a run-time "
+                      "offset that is a multiple of " +
                       sizeText(divisor),
                   "make the offset a multiple of " +
                       Twine(kBulkBits / std::gcd(kBulkBits, bits)) +
@@ -133,7 +140,8 @@ static std::optional<Refusal> checkStarts(StringRef side, const Tile &tile,
     if (llvm::MulOverflow(step, bits, stepBits))
       return refuse(side + " must reach fewer than 2^63 bits");
     if (stepBits % kBulkBits != 0)
-      return refuse(side + " chunks must lie multiples of 16 bytes apart, got " +
+      return refuse(side +
+                        " chunks must lie multiples of 16 bytes apart, got " +
                         sizeText(stepBits) + ": the second one starts at " +
                         sizeText(startBits + stepBits),
                     "pad the pitch of the buffer to a multiple of 16 bytes");
@@ -154,10 +162,11 @@ std::variant<CopyPlan, Refusal> tile::planBulk(const CopyProblem &problem) {
   int64_t bits = src.elementBits, totalBits = 0;
   if (!elements || llvm::MulOverflow(*elements, bits, totalBits) ||
       totalBits > 8 * kMaxTransactionBytes)
-    return refuse("tile must have at most 1048575 bytes, which is what one phase "
-                  "of an mbarrier counts, got " +
-                      (elements ? sizeText(totalBits) : "more than 2^63 elements"),
-                  "split the tile and give each part a phase of its own");
+    return refuse(
+        "tile must have at most 1048575 bytes, which is what one phase "
+        "of an mbarrier counts, got " +
+            (elements ? sizeText(totalBits) : "more than 2^63 elements"),
+        "split the tile and give each part a phase of its own");
 
   layout::Refinement refined = layout::refine(src.layout, dst.layout);
   if (refined.misfit)
@@ -179,9 +188,10 @@ std::variant<CopyPlan, Refusal> tile::planBulk(const CopyProblem &problem) {
     return refuse("tile must reach fewer than 2^63 elements");
   int64_t runBits = runs->length * bits;
   if (runBits % kBulkBits != 0)
-    return refuse("the longest run common to both layouts is " +
-                      sizeText(runBits) + ", it must be a multiple of 16",
-                  "choose layouts that agree on runs of a multiple of 16 bytes");
+    return refuse(
+        "the longest run common to both layouts is " + sizeText(runBits) +
+            ", it must be a multiple of 16",
+        "choose layouts that agree on runs of a multiple of 16 bytes");
 
   CopyPlan plan;
   SmallVector<int64_t> srcSteps, dstSteps;
@@ -192,7 +202,8 @@ std::variant<CopyPlan, Refusal> tile::planBulk(const CopyProblem &problem) {
     srcSteps.push_back(loop.src);
     dstSteps.push_back(loop.dst);
   }
-  // The regions are inside 63 bits, and so are the starts that turned loops move to.
+  // The regions are inside 63 bits, and so are the starts that turned loops
+  // move to.
   int64_t srcStart = src.offset.known + runs->srcShift;
   int64_t dstStart = dst.offset.known + runs->dstShift;
   if (std::optional<Refusal> refusal =

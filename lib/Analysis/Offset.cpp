@@ -40,17 +40,20 @@ Offset Offset::times(int64_t factor) const {
   return result;
 }
 
-/// A divisor beyond 2^32 proves nothing that is asked, and products of smaller ones fit 64 bits.
+/// A divisor beyond 2^32 proves nothing that is asked, and products of smaller
+/// ones fit 64 bits.
 static constexpr int64_t kLargestDivisor = int64_t(1) << 31;
 
 static int64_t clampDivisor(int64_t divisor) {
-  // Powers of two are what alignment asks for; of a large divisor, only they are kept.
+  // Powers of two are what alignment asks for; of a large divisor, only they
+  // are kept.
   if (divisor <= kLargestDivisor)
     return divisor;
   return std::min<int64_t>(kLargestDivisor, divisor & -divisor);
 }
 
-/// A number that divides `value`; 0 for the constant 0, which everything divides.
+/// A number that divides `value`; 0 for the constant 0, which everything
+/// divides.
 static int64_t divisorOf(Value value, int depth) {
   IntegerAttr constant;
   if (matchPattern(value, m_Constant(&constant))) {
@@ -64,8 +67,8 @@ static int64_t divisorOf(Value value, int depth) {
   auto operand = [&](unsigned index) {
     return divisorOf(op->getOperand(index), depth - 1);
   };
-  // Wrapping keeps divisibility by powers of two only; `index` and the integers that become offsets
-  // are taken not to wrap, as everywhere in addressing.
+  // Wrapping keeps divisibility by powers of two only; `index` and the integers
+  // that become offsets are taken not to wrap, as everywhere in addressing.
   if (isa<arith::MulIOp>(op))
     return clampDivisor(operand(0) * operand(1));
   if (isa<arith::AddIOp, arith::SubIOp>(op))

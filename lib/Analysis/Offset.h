@@ -25,8 +25,8 @@ struct Offset {
   Offset times(int64_t factor) const;
 };
 
-/// A number that surely divides the run-time part of `offset` in every execution; 0 if there is no
-/// run-time part, and at least 1 otherwise.
+/// A number that surely divides the run-time part of `offset` in every
+/// execution; 0 if there is no run-time part, and at least 1 otherwise.
 int64_t runtimeDivisor(const Offset &offset);
 
 } // namespace tile

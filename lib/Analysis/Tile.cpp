@@ -13,7 +13,8 @@
 using namespace mlir;
 using namespace tile;
 
-/// Views that keep the aligned pointer: only offset, sizes and strides of the descriptor change.
+/// Views that keep the aligned pointer: only offset, sizes and strides of the
+/// descriptor change.
 static Value sameAlignedPointer(Value memref) {
   Operation *op = memref.getDefiningOp();
   if (isa_and_nonnull<memref::SubViewOp, memref::ReinterpretCastOp,
@@ -64,7 +65,8 @@ static Offset offsetOf(Value memref) {
     FailureOr<SmallVector<int64_t>> steps = stridesOf(view.getSource());
     if (succeeded(steps)) {
       result = offsetOf(view.getSource());
-      for (auto [offset, step] : llvm::zip_equal(view.getMixedOffsets(), *steps))
+      for (auto [offset, step] :
+           llvm::zip_equal(view.getMixedOffsets(), *steps))
         result.add(offset, step);
       return result;
     }
@@ -73,7 +75,8 @@ static Offset offsetOf(Value memref) {
       source && !isa<memref::SubViewOp>(op) &&
       isa<MemRefType>(source.getType()))
     return offsetOf(source);
-  // A buffer whose own type says `offset: ?`: the offset is a value that nothing here can name.
+  // A buffer whose own type says `offset: ?`: the offset is a value that
+  // nothing here can name.
   result.terms.push_back({memref, 1});
   return result;
 }
@@ -172,8 +175,8 @@ std::variant<Tile, Refusal> tile::traceTile(Value memref, Operation *scope) {
   Value value = memref;
   while (true) {
     if (auto assume = value.getDefiningOp<memref::AssumeAlignmentOp>()) {
-      // Upstream leaves open whether the aligned pointer or the first element is meant: take it only
-      // where both are aligned alike.
+      // Upstream leaves open whether the aligned pointer or the first element
+      // is meant: take it only where both are aligned alike.
       Offset before = offsetOf(assume.getMemref());
       auto type = cast<MemRefType>(value.getType());
       int64_t alignment = assume.getAlignment();
@@ -194,7 +197,8 @@ std::variant<Tile, Refusal> tile::traceTile(Value memref, Operation *scope) {
   }
   tile.buffer = value;
   auto bufferType = cast<MemRefType>(value.getType());
-  tile.bufferBytes = spannedBytes(bufferType, bitsOf(bufferType.getElementType()));
+  tile.bufferBytes =
+      spannedBytes(bufferType, bitsOf(bufferType.getElementType()));
   describeBuffer(tile, scope);
   return tile;
 }

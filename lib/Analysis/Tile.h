@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where a tile lies: looks through views, from the memref that an op names down to the buffer.
+// Where a tile lies: looks through views, from the memref that an op names down
+// to the buffer.
 #ifndef TILE_ANALYSIS_TILE_H
 #define TILE_ANALYSIS_TILE_H
 
@@ -13,7 +14,8 @@
 
 namespace tile {
 
-/// A rule that is broken, without its subject, and what to do about it (may be empty).
+/// A rule that is broken, without its subject, and what to do about it (may be
+/// empty).
 struct Refusal {
   std::string rule;
   std::string fix;
@@ -21,39 +23,46 @@ struct Refusal {
 
 /// One side of a copy.
 struct Tile {
-  /// The buffer that the views lead to: an attribution, an argument, or an op's result.
+  /// The buffer that the views lead to: an attribution, an argument, or an op's
+  /// result.
   mlir::Value buffer;
   mlir::Type elementType;
   int64_t elementBits = 0;
   layout::Layout layout;
   /// Elements from the memref's aligned pointer to the tile's first element.
   Offset offset;
-  /// Bytes from the buffer's start to that aligned pointer; `memref.view` moves it.
+  /// Bytes from the buffer's start to that aligned pointer; `memref.view` moves
+  /// it.
   Offset shiftBytes;
   /// Bytes that the buffer spans, where known.
   std::optional<int64_t> bufferBytes;
-  /// The alignment of the buffer's start in bytes that is known; see `canAlign`.
+  /// The alignment of the buffer's start in bytes that is known; see
+  /// `canAlign`.
   int64_t alignment = 1;
-  /// What `memref.assume_alignment` says on the way: the place `shiftBytes` before the tile's aligned
-  /// pointer is aligned.
+  /// What `memref.assume_alignment` says on the way: the place `shiftBytes`
+  /// before the tile's aligned pointer is aligned.
   struct {
     int64_t alignment = 1;
     Offset shiftBytes;
   } assumed;
-  /// Whether the kernel declares the buffer itself, so that its alignment may be raised.
+  /// Whether the kernel declares the buffer itself, so that its alignment may
+  /// be raised.
   bool canAlign = false;
   /// What to do where the alignment is too small and cannot be raised.
   std::string alignmentFix;
 };
 
-/// Follows `memref` to its buffer. `scope` is the op under which alignments may be changed.
+/// Follows `memref` to its buffer. `scope` is the op under which alignments may
+/// be changed.
 std::variant<Tile, Refusal> traceTile(mlir::Value memref,
                                       mlir::Operation *scope);
 
-/// Raises the alignment of a buffer that the kernel declares to at least `bytes`.
+/// Raises the alignment of a buffer that the kernel declares to at least
+/// `bytes`.
 void alignBuffer(const Tile &tile, int64_t bytes);
 
-/// The discardable attribute by which `gpu.dynamic_shared_memory` asks for an alignment in bytes.
+/// The discardable attribute by which `gpu.dynamic_shared_memory` asks for an
+/// alignment in bytes.
 constexpr llvm::StringLiteral kAlignmentAttrName = "tile.alignment";
 
 } // namespace tile

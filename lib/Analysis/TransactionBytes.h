@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Compares the bytes that a kernel arms its barriers with to the bytes that its copies bring.
+// Compares the bytes that a kernel arms its barriers with to the bytes that its
+// copies bring.
 #ifndef TILE_ANALYSIS_TRANSACTION_BYTES_H
 #define TILE_ANALYSIS_TRANSACTION_BYTES_H
 
@@ -7,8 +8,9 @@
 
 namespace tile {
 
-/// Warns about each constant `expect_tx` in `function` that no number of planned copies into the same
-/// barrier can add up to. Barriers that anything else may complete are left alone.
+/// Warns about each constant `expect_tx` in `function` that no number of
+/// planned copies into the same barrier can add up to. Barriers that anything
+/// else may complete are left alone.
 void warnAboutTransactionBytes(mlir::Operation *function);
 
 } // namespace tile

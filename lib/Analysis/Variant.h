@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The variants of the copy. A variant is a function from a problem to a plan or a refusal, in a file
-// of its own, and a line in Variant.cpp.
+// The variants of the copy. A variant is a function from a problem to a plan or
+// a refusal, in a file of its own, and a line in Variant.cpp.
 #ifndef TILE_ANALYSIS_VARIANT_H
 #define TILE_ANALYSIS_VARIANT_H
 

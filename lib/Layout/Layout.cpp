@@ -52,10 +52,11 @@ std::optional<Range> tile::layout::reach(const Layout &layout) {
   return range;
 }
 
-/// Whether the strides alone say that no two elements meet: each jumps over all that the smaller ones
-/// reach.
+/// Whether the strides alone say that no two elements meet: each jumps over all
+/// that the smaller ones reach.
 static bool strictlyNested(SmallVector<Mode, 6> modes) {
-  sort(modes, [](Mode a, Mode b) { return std::abs(a.stride) < std::abs(b.stride); });
+  sort(modes,
+       [](Mode a, Mode b) { return std::abs(a.stride) < std::abs(b.stride); });
   int64_t reached = 0;
   for (Mode mode : modes) {
     int64_t last = 0;

@@ -58,8 +58,8 @@ Refinement tile::layout::refine(const Layout &src, const Layout &dst) {
   Refinement result;
   SmallVector<PairedMode, 6> fastFirst;
   for (unsigned i = src.dimensions.size(); i-- > 0;) {
-    result.misfit = refineDimension(src.dimensions[i], dst.dimensions[i], i,
-                                    fastFirst);
+    result.misfit =
+        refineDimension(src.dimensions[i], dst.dimensions[i], i, fastFirst);
     if (result.misfit)
       return result;
   }
@@ -67,7 +67,8 @@ Refinement tile::layout::refine(const Layout &src, const Layout &dst) {
   return result;
 }
 
-/// Turns modes whose destination runs backwards around, both sides together, and moves the starts.
+/// Turns modes whose destination runs backwards around, both sides together,
+/// and moves the starts.
 static bool turnForward(SmallVectorImpl<PairedMode> &modes, Runs &runs) {
   for (PairedMode &mode : modes) {
     if (mode.dst >= 0)
@@ -84,7 +85,8 @@ static bool turnForward(SmallVectorImpl<PairedMode> &modes, Runs &runs) {
   return true;
 }
 
-/// Merges pairs of loops, neighbours or not, of which one goes on where the other ends on both sides.
+/// Merges pairs of loops, neighbours or not, of which one goes on where the
+/// other ends on both sides.
 static void mergeLoops(SmallVectorImpl<PairedMode> &loops) {
   auto continues = [](const PairedMode &outer, const PairedMode &inner) {
     int64_t src = 0, dst = 0;

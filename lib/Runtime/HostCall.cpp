@@ -92,8 +92,6 @@ bool HostCall::check(CUresult result, const char *call,
                      const std::string &subject) {
   if (result == CUDA_SUCCESS)
     return true;
-  if (!ok())
-    return false;
   std::string error =
       driver->errorName(result) + " (" + driver->errorText(result) + ")";
   if (!losesContext(result)) {
@@ -107,21 +105,16 @@ bool HostCall::check(CUresult result, const char *call,
   std::string kernels = blamedKernels(nullptr, launch);
   std::string lost =
       "the CUDA context of device " + std::to_string(device) + " is lost";
+  std::string what, where;
   if (kernels.empty()) {
-    driver->markLost(context, lost + " since " + call + " reported " + error,
-                     false);
-    refuse(call,
-           std::string(call) + " failed with " + error +
-               ", which an earlier kernel of this process caused; " + lost,
-           {}, result);
-    return false;
+    what = std::string(call) + " failed with " + error;
+    where = ", which an earlier kernel of this process caused";
+  } else {
+    what = kernels + " failed with " + error;
+    where = std::string(", reported by ") + call;
   }
-  driver->markLost(context,
-                   lost + " since " + kernels + " failed with " + error, false);
-  refuse(call,
-         kernels + " failed with " + error + ", reported by " + call + "; " +
-             lost,
-         launch, result);
+  driver->markLost(context, lost + " since " + what, /*stillRunning=*/false);
+  refuse(call, what + where + "; " + lost, launch, result);
   return false;
 }
 
@@ -331,6 +324,10 @@ bool HostCall::waitForAll() {
   for (CUstream stream : streams)
     allEnded &= waitForStream(stream);
   return allEnded;
+}
+
+bool HostCall::settle() {
+  return !isBracket || !hasTimeout() || running.empty() || waitForAll();
 }
 
 void HostCall::finish() {

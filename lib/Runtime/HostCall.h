@@ -50,6 +50,9 @@ public:
   bool isRunning(CUstream stream) const;
   /// Waits for every stream that this call uses.
   bool waitForAll();
+  /// To be called before what may wait for running kernels without a limit:
+  /// where there is a limit, waits for them here.
+  bool settle();
   bool hasTimeout() const { return options.timeoutSeconds > 0; }
 
   /// The stream that host code means: the caller's, where it gave one.

@@ -38,6 +38,9 @@ Kernel *KernelModule::kernel(const std::string &name) {
 LoadedKernel *KernelModule::load(HostCall &call, const Kernel &kernel) {
   std::lock_guard<std::mutex> lock(mutex);
   Loaded &loaded = places[{&call.api(), call.contextKey()}];
+  bool isKnown = loaded.module && loaded.kernels.count(kernel.name);
+  if (!isKnown && !call.settle())
+    return nullptr;
   if (!loaded.module && !loadImage(call, loaded))
     return nullptr;
   auto [entry, isNew] = loaded.kernels.try_emplace(kernel.name);

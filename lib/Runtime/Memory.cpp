@@ -36,13 +36,16 @@ void *allocate(HostCall &call, uint64_t sizeBytes, CUstream stream,
   if (!call.check(api.facts(call.deviceNumber(), facts),
                   "cuDeviceGetAttribute"))
     return nullptr;
+  bool isPool = call.isBracket && stream && facts.hasMemoryPools;
+  if ((isHostShared || !isPool) && !call.settle())
+    return nullptr;
   if (isHostShared) {
     kind = MemoryKind::Managed;
     if (!call.check(
             api.cuMemAllocManaged(&memory, sizeBytes, CU_MEM_ATTACH_GLOBAL),
             "cuMemAllocManaged", bytes(sizeBytes)))
       return nullptr;
-  } else if (call.isBracket && stream && facts.hasMemoryPools) {
+  } else if (isPool) {
     // Neither this nor its counterpart waits for other work on the device.
     kind = MemoryKind::Pool;
     if (!call.check(api.cuMemAllocAsync(&memory, sizeBytes, stream),
@@ -64,7 +67,7 @@ template <typename Fill> void memset(void *target, CUstream stream, Fill fill) {
 }
 
 void hostRegister(HostCall &call, void *pointer, uint64_t sizeBytes) {
-  if (!sizeBytes)
+  if (!sizeBytes || !call.settle())
     return;
   CUresult result = call.api().cuMemHostRegister(pointer, sizeBytes, 0);
   bool isForeign = result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;

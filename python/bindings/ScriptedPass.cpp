@@ -31,19 +31,21 @@ struct Script {
   std::function<bool(MlirOperation)> run;
 };
 
-/// Runs on the outermost module only. Scheduled on nested ops, it would run in MLIR's worker threads,
-/// which wait for the interpreter lock that the thread waiting for them holds.
+/// Runs on the outermost module only. Scheduled on nested ops, it would run in
+/// MLIR's worker threads, which wait for the interpreter lock that the thread
+/// waiting for them holds.
 class ScriptedPass final : public OperationPass<ModuleOp> {
 public:
   explicit ScriptedPass(std::shared_ptr<const Script> script)
       : OperationPass(TypeID::get<ScriptedPass>()), script(std::move(script)) {}
 
-  /// What a script may build. An op of a dialect that is not loaded cannot be made.
+  /// What a script may build. An op of a dialect that is not loaded cannot be
+  /// made.
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
-                    memref::MemRefDialect, NVVM::NVVMDialect,
-                    nvgpu::NVGPUDialect, scf::SCFDialect,
-                    vector::VectorDialect>();
+    registry
+        .insert<arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
+                memref::MemRefDialect, NVVM::NVVMDialect, nvgpu::NVGPUDialect,
+                scf::SCFDialect, vector::VectorDialect>();
   }
   StringRef getName() const override { return script->argument; }
   StringRef getArgument() const override { return script->argument; }
@@ -68,7 +70,8 @@ private:
   std::shared_ptr<const Script> script;
 };
 
-/// The options of a scripted pipeline; all are text to us, the script knows better.
+/// The options of a scripted pipeline; all are text to us, the script knows
+/// better.
 class ScriptedOptions : public PassPipelineOptions<ScriptedOptions> {
 public:
   explicit ScriptedOptions(const std::vector<tile::ScriptedOption> &declared) {
@@ -105,7 +108,8 @@ void tile::registerScriptedPipeline(
     std::vector<ScriptedOption> declared,
     std::function<std::pair<bool, std::string>(std::vector<std::string>)>
         build) {
-  // The registry keeps references into the options for as long as the process lives.
+  // The registry keeps references into the options for as long as the process
+  // lives.
   auto &options = *new std::vector<ScriptedOption>(std::move(declared));
   registerPassPipeline(
       argument, description,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Passes and pipelines whose body is a callback, in MLIR's registry under a name of their own, so that
-// textual pipelines, `tile-opt` and Python's PassManager all know them.
+// Passes and pipelines whose body is a callback, in MLIR's registry under a
+// name of their own, so that textual pipelines, `tile-opt` and Python's
+// PassManager all know them.
 #ifndef TILE_BINDINGS_SCRIPTED_PASS_H
 #define TILE_BINDINGS_SCRIPTED_PASS_H
 
@@ -19,13 +20,14 @@ struct ScriptedOption {
   std::string defaultValue;
 };
 
-/// The callback runs on the outermost `builtin.module` and returns whether it succeeded; it has then
-/// emitted a diagnostic. It must not let an exception out.
+/// The callback runs on the outermost `builtin.module` and returns whether it
+/// succeeded; it has then emitted a diagnostic. It must not let an exception
+/// out.
 void registerScriptedPass(std::string argument, std::string description,
                           std::function<bool(MlirOperation)> run);
 
-/// The callback turns the values of `options`, in their order, into the text of a pipeline, or into an
-/// error (`false` and its text).
+/// The callback turns the values of `options`, in their order, into the text of
+/// a pipeline, or into an error (`false` and its text).
 void registerScriptedPipeline(
     std::string argument, std::string description,
     std::vector<ScriptedOption> options,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The extension module `mlir_tile._tile`: what Python cannot say itself. Compiled with RTTI, which
-// nanobind needs and MLIR lacks, so it derives from no MLIR class.
+// The extension module `mlir_tile._tile`: what Python cannot say itself.
+// Compiled with RTTI, which nanobind needs and MLIR lacks, so it derives from
+// no MLIR class.
 #include "dialect/TileDialect.h"
 #include "python/bindings/ScriptedPass.h"
 
@@ -149,7 +150,8 @@ NB_MODULE(_tile, m) {
       },
       nb::arg("argument"), nb::arg("description"), nb::arg("options"),
       nb::arg("build"),
-      "Register a pipeline by name. `options` are (name, description, default); "
+      "Register a pipeline by name. `options` are (name, description, "
+      "default); "
       "`build` takes their values and returns (True, pipeline text) or (False, "
       "error).");
   m.def(

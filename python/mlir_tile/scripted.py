@@ -40,7 +40,7 @@ def take_exception() -> BaseException | None:
 
 
 def take_traceback() -> str:
-    """Return the text of that exception and its traceback, which needs no context; empty if none."""
+    """Return that exception with its traceback as text, which needs no context; empty if none."""
     return _pending.traceback if take_exception() else ""
 
 
@@ -59,7 +59,7 @@ def register_pass(argument: str, description: str) -> Callable[[Any], Any]:
             except PassFailure as failure:
                 _tile.emit_error(failure.op, failure.message, failure.note)
                 return False
-            except BaseException as exception:  # noqa: BLE001
+            except BaseException as exception:
                 _pending.exception = exception
                 _pending.traceback = traceback.format_exc()
                 text = f"'{argument}' raised {type(exception).__name__}: {exception}"

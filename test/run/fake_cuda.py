@@ -75,6 +75,10 @@ class FakeDriver:
         """Return what is alive and should not be after a host call."""
         return {kind: self.live(kind) for kind in KINDS if self.live(kind)}
 
+    def also_fail_stream_synchronize(self, code: int) -> None:
+        """Make waits for streams fail besides what `fail` says; 0 ends that."""
+        self._library.fake_fail_stream_synchronize(code)
+
     def forget(self) -> None:
         """Count what is alive no longer: what a kernel that never ends holds is not leaked."""
         self._library.fake_forget()

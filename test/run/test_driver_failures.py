@@ -170,6 +170,20 @@ def test_an_illegal_address_names_the_kernel_and_loses_the_context(
     executable.invoke("main", array, 2.0, device="cuda:1")
 
 
+def test_a_context_is_lost_even_if_something_else_failed_first(
+    fake: fake_cuda.FakeDriver,
+) -> None:
+    # The event fails; the wait that follows finds that the kernel before it had failed too.
+    executable = host_programs.compile_text(host_programs.EVERYTHING)
+    fake.fail("cuEventCreate", 2)
+    fake.also_fail_stream_synchronize(fake_cuda.ILLEGAL_ADDRESS)
+    with pytest.raises(LaunchError, match="cuEventCreate failed"):
+        invoke(executable)
+    fake.also_fail_stream_synchronize(0)
+    with pytest.raises(LaunchError, match="context of device 0 is lost since kernel 'fill'"):
+        invoke(executable)
+
+
 def test_a_kernel_that_never_ends_times_out_and_nothing_waits_for_it(
     fake: fake_cuda.FakeDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,10 +197,24 @@ def test_a_kernel_that_never_ends_times_out_and_nothing_waits_for_it(
     assert "kernel 'fill'" in text
     assert "did not end within 0.05 s" in text
     assert 'device="emulator"' in text
+    # What might wait for the kernel, without a limit.
     blocking = {"cuStreamSynchronize", "cuMemFree", "cuMemHostUnregister", "cuStreamDestroy"}
     assert not blocking & set(fake.log())
     with pytest.raises(LaunchError, match=r"lost since kernel 'fill'.*did not end within"):
         executable.invoke("main", array, 2.0, device="cuda", timeout=0.05)
+    fake.forget()
+
+
+def test_nothing_that_may_block_is_called_while_a_kernel_hangs(
+    fake: fake_cuda.FakeDriver,
+) -> None:
+    executable = host_programs.compile_text(host_programs.EVERYTHING)
+    fake.hang()
+    with pytest.raises(KernelTimeout, match="kernel 'fill'"):
+        invoke(executable, timeout=0.05)
+    log = fake.log()
+    assert "cuStreamSynchronize" not in log
+    assert log[log.index("cuStreamQuery") :][-1] == "cuCtxPopCurrent"
     fake.forget()
 
 

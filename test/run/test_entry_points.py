@@ -4,14 +4,24 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import fake_cuda
 import numpy as np
 import pytest
 from mlir_tile.runtime import devices
-from mlir_tile.runtime.library import Failure, Options, library
+from mlir_tile.runtime.library import (
+    DEVICE_UNAVAILABLE,
+    Failure,
+    Options,
+    library,
+    library_path,
+)
 
 POINTERS = (
     "mgpuMemAlloc",
@@ -227,12 +237,57 @@ def test_brackets_nest(fake: fake_cuda.FakeDriver, mgpu) -> None:
     assert outer.kind == 0
 
 
-def test_outside_brackets_the_first_error_is_kept_until_asked_for(
-    fake: fake_cuda.FakeDriver, mgpu
-) -> None:
+OUTSIDE = """
+import ctypes, os, sys
+fake = ctypes.CDLL("libcuda.so.1")
+fake.fake_reset()
+runtime = ctypes.CDLL(os.environ["RUNTIME"])
+runtime.mgpuStreamCreate.restype = ctypes.c_void_p
+runtime.mgpuMemAlloc.restype = ctypes.c_void_p
+class Failure(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_int32), ("code", ctypes.c_int32), ("call", ctypes.c_char_p)]
+    _fields_ += [("rest", ctypes.c_char * 256)]
+def last():
     failure = Failure()
-    assert mgpu("StreamCreate") is None or True
-    kind = library().tile_runtime_last_error(ctypes.byref(failure))
-    if kind:  # no driver here: the usual case of machines without a GPU
-        assert failure.message.startswith((b"no CUDA driver", b"cuInit failed", b"GPU "))
+    runtime.tile_runtime_last_error(ctypes.byref(failure))
+    return failure.kind, failure.call
+def live():
+    return fake.fake_live(b"streams"), fake.fake_live(b"memory"), fake.fake_live(b"contexts")
+assert runtime.mgpuStreamCreate() and last() == (0, b"")
+fake.fake_fail(b"cuMemAlloc", 1, 2)
+assert runtime.mgpuMemAlloc(ctypes.c_uint64(8), None, False) is None
+# What follows the first failure is skipped until somebody asks.
+assert runtime.mgpuStreamCreate() is None
+assert live() == (1, 0, 0)
+assert last() == (1, b"cuMemAlloc") and last() == (0, b"")
+assert runtime.mgpuMemAlloc(ctypes.c_uint64(8), None, False)
+runtime.mgpuSetDefaultDevice(5)
+assert runtime.mgpuStreamCreate() is None and last() == (3, b"cuDeviceGet")
+runtime.mgpuSetDefaultDevice(1)
+assert runtime.mgpuStreamCreate() and live() == (2, 1, 0)
+"""
+
+
+def test_outside_brackets_the_first_error_is_kept_until_asked_for(
+    fake_driver_library: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "libcuda.so.1").symlink_to(fake_driver_library)
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "RUNTIME": str(library_path())}
+    done = subprocess.run(
+        [sys.executable, "-c", OUTSIDE],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_outside_brackets_no_driver_is_an_error_too(mgpu) -> None:
+    if devices.device_info().usable:
+        pytest.skip("there is a GPU")
+    assert mgpu("StreamCreate") is None
+    failure = Failure()
+    assert library().tile_runtime_last_error(ctypes.byref(failure)) == DEVICE_UNAVAILABLE
+    assert failure.message
     assert library().tile_runtime_last_error(ctypes.byref(failure)) == 0

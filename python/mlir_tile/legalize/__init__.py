@@ -33,7 +33,7 @@ def _guarded(pattern: Pattern, failures: list[BaseException]) -> Callable[..., b
             return True
         try:
             pattern(op, rewriter)
-        except BaseException as failure:  # noqa: BLE001
+        except BaseException as failure:
             failures.append(failure)
             return True
         return False

@@ -13,9 +13,9 @@ GEP_DYNAMIC = -(2**31)
 def shared_pointer(tile: ir.Value, start_bytes: int) -> ir.Value:
     """Return the address of the first byte of `tile`, in the CTA's own shared memory.
 
-    `start_bytes` counts from the aligned pointer of the memref's descriptor. Where the memref's type
-    says that its offset is known at run time only, the offset that the descriptor carries is taken
-    instead: it is the whole of it.
+    `start_bytes` counts from the aligned pointer of the memref's descriptor. Where the memref's
+    type says that its offset is known at run time only, the offset that the descriptor carries is
+    taken instead: it is the whole of it.
     """
     base, offset_bytes = tile, None
     _, offset = ir.MemRefType(tile.type).get_strides_and_offset()

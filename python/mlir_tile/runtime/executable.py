@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import io
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -52,13 +53,13 @@ class Executable:
 
     def __init__(
         self,
-        module: ir.Module,
+        module: ir.Module | ir.OpView | ir.Operation,
         ptx: Mapping[str, str],
         signatures: Mapping[str, Signature | Sequence[Any]],
         opt_level: int = 2,
     ) -> None:
         self.ptx = dict(ptx)
-        self._module = module
+        self._module = module if isinstance(module, ir.Module) else _as_module(module)
         self._signatures = {
             name: given if isinstance(given, Signature) else Signature.of(name, given)
             for name, given in signatures.items()
@@ -223,6 +224,14 @@ def _scalar(raw: bytes, dtype: Any) -> Any:
 
     value = np.frombuffer(raw, dtype)[0]
     return value.item() if dtype.kind in "bif" else float(value)
+
+
+def _as_module(op: ir.OpView | ir.Operation) -> ir.Module:
+    """Return a module of its own for a `builtin.module` op, as the engine wants one."""
+    bytecode = io.BytesIO()
+    op.operation.write_bytecode(bytecode)
+    with op.context:
+        return ir.Module.parse(bytecode.getvalue())
 
 
 def _stream_handle(stream: Any) -> int:

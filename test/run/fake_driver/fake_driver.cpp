@@ -25,6 +25,7 @@ struct State {
   // The call that fails: the `nth` (from 1) of `name`, or of all if empty.
   std::string failName;
   int failNth = 0, failCode = 0, failSeen = 0;
+  int synchronizeCode = 0;
   bool isHung = false;
   unsigned long long generation = 1;
   std::map<int, int> deviceAttributes, functionAttributes;
@@ -105,6 +106,7 @@ void fake_reset() {
   s.log.clear();
   s.failNth = s.failSeen = 0;
   s.isHung = false;
+  s.synchronizeCode = 0;
   ++s.generation;
   s.deviceAttributes = {{16, 132}, {75, 9}, {76, 0}, {97, 232448}, {115, 1}};
   s.functionAttributes = {{0, 1024}, {8, 49152}};
@@ -118,6 +120,7 @@ void fake_fail(const char *name, int nth, int code) {
   s.failCode = code;
   s.failSeen = 0;
 }
+void fake_fail_stream_synchronize(int code) { state().synchronizeCode = code; }
 void fake_forget() {
   State &s = state();
   s.streams.clear();
@@ -398,7 +401,7 @@ CUresult cuStreamQuery(CUstream) {
 }
 CUresult cuStreamSynchronize(CUstream) {
   ENTRY("cuStreamSynchronize");
-  return 0;
+  return state().synchronizeCode;
 }
 CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) {
   ENTRY("cuStreamWaitEvent");

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""tile-run: compile a program and call one of its host functions on arrays."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import report
+
+if TYPE_CHECKING:
+    import numpy as np
+
+ARGUMENT_FORMS = """\
+argument forms:
+  FILE.npy                     a NumPy array
+  zeros:SHAPExDTYPE            zeros:128x64xf16
+  iota:SHAPExDTYPE             0, 1, 2, ... as far as the type counts exactly, then again
+  random[:SEED]:SHAPExDTYPE    uniform, the same for the same seed
+  NUMBER                       a scalar
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    made = argparse.ArgumentParser(
+        prog="tile-run",
+        description="Compile a program and call a host function with llvm.emit_c_interface.",
+        epilog=ARGUMENT_FORMS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("file", help="MLIR text or bytecode, - for standard input")
+    made.add_argument("--entry", default="main", help="host function to call (default: main)")
+    made.add_argument(
+        "--arg", action="append", default=[], metavar="A", help="next argument, see below"
+    )
+    made.add_argument(
+        "--save", action="append", default=[], metavar="I=FILE", type=indexed_path,
+        help="write argument I to a .npy file afterwards",
+    )  # fmt: skip
+    made.add_argument(
+        "--expect", action="append", default=[], metavar="I=J", type=index_pair,
+        help="fail unless argument I equals argument J afterwards, element by element",
+    )  # fmt: skip
+    made.add_argument(
+        "--device", default="auto",
+        help="auto (a GPU that can, else the emulator), cuda, cuda:N or emulator (default: auto)",
+    )  # fmt: skip
+    made.add_argument("--schedule", help="the emulator's: eager, late, random:SEED or explore:N")
+    made.add_argument("--checks", choices=["default", "strict"], help="the emulator's")
+    made.add_argument("--timeout", type=float, metavar="S", help="seconds that a wait may take")
+    made.add_argument("--chip", default="sm_90", help="GPU to compile for (default: sm_90)")
+    made.add_argument("--features", default="+ptx81", help="PTX version (default: +ptx81)")
+    made.add_argument("--opt-level", type=int, default=3, choices=range(4), help="default: 3")
+    made.add_argument(
+        "--line-info", action="store_true", help="keep source places, for the emulator's reports"
+    )
+    return made
+
+
+def indexed_path(text: str) -> tuple[int, Path]:
+    """Parse `I=FILE`."""
+    index, equals, path = text.partition("=")
+    if not equals or not index.isdecimal() or not path:
+        raise argparse.ArgumentTypeError(f"must be I=FILE, got '{text}'")
+    return int(index), Path(path)
+
+
+def index_pair(text: str) -> tuple[int, int]:
+    """Parse `I=J`."""
+    left, equals, right = text.partition("=")
+    if not equals or not left.isdecimal() or not right.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be I=J, got '{text}'")
+    return int(left), int(right)
+
+
+def check_indices(options: argparse.Namespace, usage: argparse.ArgumentParser) -> None:
+    """End with a usage error if an option names an argument that is not there."""
+    named = [index for index, _ in options.save]
+    named += [index for pair in options.expect for index in pair]
+    for index in named:
+        if index >= len(options.arg):
+            usage.error(f"argument {index} is not there: {len(options.arg)} are given")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Compile, call, save and compare; raise what goes wrong."""
+    import mlir_tile as mt
+    from mlir_tile.runtime.arguments import parse_argument
+
+    arguments = [parse_argument(text) for text in options.arg]
+    with mt.context():
+        module = mt.read(options.file)
+        executable = mt.compile(
+            module,
+            chip=options.chip,
+            features=options.features,
+            opt_level=options.opt_level,
+            line_info=options.line_info,
+        )
+        result = executable.invoke(
+            options.entry,
+            *arguments,
+            device=options.device,
+            timeout=options.timeout,
+            schedule=options.schedule,
+            checks=options.checks,
+        )
+    if result is not None:
+        print(result)
+    for index, path in options.save:
+        save(arguments[index], path)
+    for left, right in options.expect:
+        expect(arguments, left, right)
+
+
+def save(value: Any, path: Path) -> None:
+    """Write `value` as .npy."""
+    import numpy as np
+
+    with path.open("wb") as file:
+        np.save(file, value)
+
+
+def expect(arguments: list[np.ndarray[Any, Any]], left: int, right: int) -> None:
+    """Raise `ValueError` at the first element in which two arguments differ; NaN equals NaN."""
+    import numpy as np
+
+    a, b = np.asarray(arguments[left]), np.asarray(arguments[right])
+    if a.shape != b.shape or a.dtype != b.dtype:
+        raise ValueError(
+            f"argument {left} must equal argument {right}, got {a.dtype}{list(a.shape)}"
+            f" and {b.dtype}{list(b.shape)}"
+        )
+    different = (a != b) & ~((a != a) & (b != b))
+    if different.any():
+        index = tuple(int(i) for i in np.argwhere(different)[0])
+        raise ValueError(
+            f"argument {left} must equal argument {right}, but {int(different.sum())} of {a.size}"
+            f" elements differ; the first at {list(index)}: {a[index]} and {b[index]}"
+        )
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return its exit status."""
+    usage = parser()
+    options = usage.parse_args(argv)
+    check_indices(options, usage)
+    return report(lambda: run(options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -51,8 +51,8 @@ static LogicalResult verifyDestination(ExpectOp op, MemRefType type) {
   if (!type.hasStaticShape())
     return op.emitOpError("destination must have static extents, got ") << type;
   Type element = type.getElementType();
-  if (element.isIndex() || (element.isIntOrFloat() &&
-                            element.getIntOrFloatBitWidth() % 8 == 0))
+  if (element.isIndex() ||
+      (element.isIntOrFloat() && element.getIntOrFloatBitWidth() % 8 == 0))
     return success();
   return op.emitOpError("element type must be an integer, a float or index of "
                         "a whole number of bytes, got ")
@@ -79,7 +79,8 @@ LogicalResult ExpectOp::verify() {
       diag << total;
     else
       diag << "more than 2^63";
-    diag.attachNote() << "split the tiles and give each part a phase of its own";
+    diag.attachNote()
+        << "split the tiles and give each part a phase of its own";
     return diag;
   }
   return success();
@@ -88,8 +89,12 @@ LogicalResult ExpectOp::verify() {
 int64_t ExpectOp::getExpectedBytes() {
   int64_t total = 0;
   for (Value destination : getDestinations())
-    total += *bytesOf(cast<MemRefType>(destination.getType()));
+    total += getTileBytes(destination);
   return total;
+}
+
+int64_t tile::getTileBytes(Value memref) {
+  return bytesOf(cast<MemRefType>(memref.getType())).value_or(INT64_MAX);
 }
 
 LogicalResult WaitOp::verify() {

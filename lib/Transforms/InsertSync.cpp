@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lib/Analysis/SyncFlow.h"
+#include "lib/Transforms/Passes.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+namespace tile {
+#define GEN_PASS_DEF_TILEINSERTSYNC
+#include "lib/Transforms/Passes.h.inc"
+} // namespace tile
+
+using namespace mlir;
+using namespace tile;
+
+/// The attribute by which a kernel asks for this pass.
+static constexpr StringLiteral kInsertSyncAttrName = "tile.insert_sync";
+
+/// Nothing is known about which threads of a warp come here, so no `aligned`
+/// form.
+static void buildClusterBarrier(OpBuilder &builder, Location loc) {
+  NVVM::ClusterArriveOp::create(builder, loc, nullptr);
+  NVVM::ClusterWaitOp::create(builder, loc, nullptr);
+}
+
+static void buildProxyFence(OpBuilder &builder, Location loc) {
+  MLIRContext *context = builder.getContext();
+  NVVM::FenceProxyOp::create(
+      builder, loc,
+      NVVM::ProxyKindAttr::get(context, NVVM::ProxyKind::async_shared),
+      NVVM::SharedSpaceAttr::get(context, NVVM::SharedSpace::shared_cta));
+}
+
+/// `op`, or the outermost loop around it in its branch: one fence behind a loop
+/// does for all rounds.
+static Operation *outsideLoops(Operation *op, Region &body) {
+  Operation *result = op;
+  while (result->getParentRegion() != &body &&
+         isa<LoopLikeOpInterface>(result->getParentOp()))
+    result = result->getParentOp();
+  return result;
+}
+
+/// Behind the last initialisation of each block, by the threads that
+/// initialise.
+static void insertInitFences(Region &body) {
+  SyncFlow flow(body);
+  llvm::SmallBitVector missing;
+  body.walk([&](Operation *op) {
+    if (isClusterArrive(op) || reachesIntoPeer(op))
+      missing |= flow.before(op).unfenced;
+  });
+  llvm::MapVector<Block *, Operation *> last;
+  for (Operation *init : flow.inits) {
+    unsigned group = *flow.groupOf(init);
+    if (group >= missing.size() || !missing.test(group))
+      continue;
+    Operation *anchor = outsideLoops(init, body);
+    Operation *&known = last[anchor->getBlock()];
+    if (!known || known->isBeforeInBlock(anchor))
+      known = anchor;
+  }
+  for (auto [block, anchor] : last) {
+    OpBuilder builder(anchor->getContext());
+    builder.setInsertionPointAfter(anchor);
+    NVVM::FenceMbarrierInitOp::create(builder, anchor->getLoc());
+  }
+}
+
+/// Moves `builder` to the earliest place that every thread passes after the
+/// initialisations.
+static bool setPointAfterInits(OpBuilder &builder, const SyncFlow &flow,
+                               Operation *kernel, Region &body) {
+  if (flow.inits.empty()) {
+    builder.setInsertionPointToStart(&body.front());
+    return true;
+  }
+  SmallVector<Operation *> anchors;
+  for (Operation *init : flow.inits)
+    anchors.push_back(body.findAncestorOpInRegion(*init));
+  PostDominanceInfo postDominance(kernel);
+  Block *block = anchors.front()->getBlock();
+  for (Operation *anchor : anchors)
+    if (block)
+      block =
+          postDominance.findNearestCommonDominator(block, anchor->getBlock());
+  if (!block)
+    return false;
+  Operation *last = nullptr;
+  for (Operation *anchor : anchors)
+    if (anchor->getBlock() == block && (!last || last->isBeforeInBlock(anchor)))
+      last = anchor;
+  if (!last) {
+    builder.setInsertionPointToStart(block);
+    return true;
+  }
+  while (last->getNextNode() && isInitFence(last->getNextNode()))
+    last = last->getNextNode();
+  if (last->hasTrait<OpTrait::IsTerminator>())
+    return false;
+  builder.setInsertionPointAfter(last);
+  return true;
+}
+
+/// The cluster barrier before the first op that reaches into a peer.
+static LogicalResult insertStart(Operation *kernel, Region &body) {
+  SyncFlow flow(body);
+  auto tooEarly = [&](const SyncFlow &flow) {
+    return llvm::find_if(flow.remotes, [&](Operation *remote) {
+      return flow.comesTooEarly(remote);
+    });
+  };
+  if (tooEarly(flow) == flow.remotes.end())
+    return success();
+  OpBuilder builder(kernel->getContext());
+  if (setPointAfterInits(builder, flow, kernel, body)) {
+    buildClusterBarrier(builder, kernel->getLoc());
+    SyncFlow after(body);
+    if (tooEarly(after) == after.remotes.end())
+      return success();
+  }
+  Operation *remote = *tooEarly(flow);
+  InFlightDiagnostic diag = remote->emitOpError(
+      "must follow a cluster barrier, and there is no place for one that every "
+      "thread passes after the barrier's initialisation and before this use");
+  diag.attachNote() << "initialise barriers at the top of the kernel, outside "
+                       "the branches that use them";
+  return diag;
+}
+
+/// Where the threads that wrote a source next tell others of it, and before the
+/// copy itself.
+static void insertProxyFences(Region &body) {
+  auto insertBefore = [&](auto isNeeded) {
+    // One fence changes what the ops behind it need: look again after each.
+    for (bool changed = true; changed;) {
+      SyncFlow flow(body);
+      changed = body.walk([&](Operation *op) {
+                      if (!isNeeded(op, flow))
+                        return WalkResult::advance();
+                      OpBuilder builder(op);
+                      buildProxyFence(builder, op->getLoc());
+                      return WalkResult::interrupt();
+                    })
+                    .wasInterrupted();
+    }
+  };
+  insertBefore([&](Operation *op, const SyncFlow &flow) {
+    return signalsThreads(op) &&
+           llvm::any_of(flow.copies, [&](CopyAsyncOp copy) {
+             const SyncState &state = flow.before(op);
+             return !state.unreached &&
+                    state.written.test(flow.sourceOf(copy)) &&
+                    mayFollow(op, copy, body);
+           });
+  });
+  insertBefore([&](Operation *op, const SyncFlow &flow) {
+    auto copy = dyn_cast<CopyAsyncOp>(op);
+    return copy && !flow.before(op).unreached &&
+           flow.before(op).written.test(flow.sourceOf(copy));
+  });
+}
+
+/// The cluster barrier before each end of the kernel. A thread that leaves
+/// before the first one takes part in that, too, or its arrival would be
+/// counted for it.
+static LogicalResult insertFinish(Region &body) {
+  SyncFlow flow(body);
+  for (Operation *exit : flow.exits) {
+    const SyncState &state = flow.before(exit);
+    if (state.unreached || state.finish == Pending::Done)
+      continue;
+    OpBuilder builder(exit);
+    if (state.finish == Pending::Arrived) {
+      NVVM::ClusterWaitOp::create(builder, exit->getLoc(), nullptr);
+      continue;
+    }
+    if (state.start != Pending::Done) {
+      if (state.startedOnSomePath) {
+        InFlightDiagnostic diag = exit->emitOpError(
+            "must be reached either before or after the first cluster barrier, "
+            "got paths of both kinds");
+        diag.attachNote()
+            << "initialise barriers before the branch that leaves "
+               "early, or give it a return of its own";
+        return diag;
+      }
+      buildClusterBarrier(builder, exit->getLoc());
+    }
+    buildClusterBarrier(builder, exit->getLoc());
+  }
+  return success();
+}
+
+static LogicalResult insertSync(Operation *kernel) {
+  Region &body = kernel->getRegion(0);
+  if (body.empty() || SyncFlow(body).remotes.empty())
+    return success();
+  insertInitFences(body);
+  if (failed(insertStart(kernel, body)))
+    return failure();
+  // Where a cluster barrier was missing altogether, no arrive showed the
+  // missing fence.
+  insertInitFences(body);
+  insertProxyFences(body);
+  return insertFinish(body);
+}
+
+namespace {
+struct InsertSync : tile::impl::TileInsertSyncBase<InsertSync> {
+  void runOnOperation() override {
+    SmallVector<Operation *> kernels;
+    WalkResult result = getOperation()->walk([&](Operation *op) {
+      if (!op->hasAttr(kInsertSyncAttrName))
+        return WalkResult::advance();
+      auto func = dyn_cast<gpu::GPUFuncOp>(op);
+      if ((func && func.isKernel()) || isa<gpu::LaunchOp>(op)) {
+        kernels.push_back(op);
+        return WalkResult::advance();
+      }
+      op->emitOpError("has the attribute 'tile.insert_sync', which is for "
+                      "kernels only")
+              .attachNote()
+          << "put it on the gpu.func of the kernel or on the gpu.launch";
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    for (Operation *kernel : kernels)
+      if (failed(insertSync(kernel)))
+        return signalPassFailure();
+  }
+};
+} // namespace

@@ -9,7 +9,7 @@ from . import registration as _registration
 
 _registration.register()
 
-from .compiler import compile, context, lower, parse  # noqa: E402
+from .compiler import compile, context, lower, parse, parse_file  # noqa: E402
 from .runtime.errors import (  # noqa: E402
     CompileError,
     DeviceUnavailable,
@@ -28,4 +28,5 @@ __all__ = [
     "context",
     "lower",
     "parse",
+    "parse_file",
 ]

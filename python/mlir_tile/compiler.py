@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlir import ir
@@ -26,19 +28,27 @@ def context() -> ir.Context:
     return made
 
 
-def parse(text: str, *, source: str = "-") -> ir.Module:
-    """Parse a module in the current context; `source` names it in diagnostics.
+def parse(text: str | bytes) -> ir.Module:
+    """Parse a module, as text or bytecode, in the current context.
 
     Raises `CompileError` with the diagnostics of the parser and the verifier.
     """
     try:
-        op = ir.Operation.parse(text, source_name=source)
+        return ir.Module.parse(text)
     except ir.MLIRError as error:
         raise compile_error("cannot parse the module", error) from None
-    module = op.opview if isinstance(op, ir.Operation) else op
-    if not isinstance(module, ir.Module | ir.OpView) or op.name != "builtin.module":
-        raise CompileError(f"{source}: must hold one module, got {op.name}")
-    return ir.Module.parse(text)
+
+
+def parse_file(path: str | os.PathLike[str]) -> ir.Module:
+    """Parse the module in a file, as text or bytecode, in the current context.
+
+    Diagnostics name the file. Raises `OSError` where it cannot be read, else as `parse` does.
+    """
+    Path(path).open("rb").close()
+    try:
+        return ir.Module.parseFile(os.fspath(path))
+    except ir.MLIRError as error:
+        raise compile_error(f"cannot parse {os.fspath(path)}", error) from None
 
 
 def lower(
@@ -115,16 +125,17 @@ def compile_error(what: str, error: ir.MLIRError) -> CompileError:
     return CompileError("\n".join(diagnostics) or what, diagnostics)
 
 
-def diagnostic_lines(info: ir.DiagnosticInfo, severity: str = "error") -> list[str]:
+def diagnostic_lines(info: ir.DiagnosticInfo) -> list[str]:
     """Return a diagnostic and its notes as lines of `place: severity: message`."""
+    severity = info.severity.name.lower()
     lines = [f"{place(info.location)}: {severity}: {info.message}"]
-    for note in info.notes:
-        lines += diagnostic_lines(note, "note")
-    return lines
+    return lines + [line for note in info.notes for line in diagnostic_lines(note)]
 
 
 def place(location: ir.Location) -> str:
     """Return `file:line:column`, or the location as MLIR prints it."""
-    if isinstance(location, ir.FileLineColLoc) or hasattr(location, "filename"):
+    if location.is_a_name():
+        return place(location.child_loc)
+    if location.is_a_file():
         return f"{location.filename}:{location.start_line}:{location.start_col}"
     return str(location).removeprefix("loc(").removesuffix(")")

@@ -105,9 +105,7 @@ def binary(options: Options) -> str:
         ("line-info", "keep source places as .loc lines of the PTX", "false"),
     ],
 )
-def tile_to_binary(
-    chip: str, features: str, format: str, opt_level: str, line_info: str
-) -> str:
+def tile_to_binary(chip: str, features: str, format: str, opt_level: str, line_info: str) -> str:
     """Check the options' texts and return the pipeline."""
     if not opt_level.isdecimal():
         raise ValueError(f"opt-level must be in 0 to 3, got '{opt_level}'")

@@ -109,4 +109,4 @@ def raise_from_passes() -> None:
                 raise exception  # noqa: B904  (the pass's failure stays as its context)
             raise
 
-    passmanager.PassManager.run = run_and_raise  # type: ignore[method-assign]
+    passmanager.PassManager.run = run_and_raise

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import fake_cuda
 import pytest
+
 from mlir_tile.runtime import devices, executable
 from mlir_tile.runtime.library import library
 
@@ -52,3 +53,23 @@ def fake(make_fake: MakeFake, request: pytest.FixtureRequest) -> Iterator[fake_c
     if "program" not in request.fixturenames:  # which is still alive, and with it its module
         assert driver.live("modules") == 0
     assert driver.live("contexts") == 0
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what is marked `gpu` where there is none that can, and say why."""
+    if item.get_closest_marker("gpu"):
+        info = devices.device_info()
+        if not info.usable:
+            pytest.skip(f"no usable GPU: {info.reason or 'none found'}")
+
+
+@pytest.fixture(params=["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> str:
+    """Each device that programs run on."""
+    return str(request.param)
+
+
+@pytest.fixture
+def demonstration() -> str:
+    """The text of examples/dsmem_copy.mlir."""
+    return (Path(__file__).parents[2] / "examples" / "dsmem_copy.mlir").read_text()

@@ -49,8 +49,9 @@ class FakeDriver:
         """Make the `nth` call of `name` (or of anything) fail, or all from it on."""
         self._library.fake_fail(name.encode(), nth, code, int(always))
 
-    def hang(self, is_hung: bool = True) -> None:
-        self._library.fake_hang(int(is_hung))
+    def hang(self, now: bool = False) -> None:
+        """Make the next kernel never end, or what is on the device already."""
+        self._library.fake_hang(int(now))
 
     def hang_at_exit(self) -> None:
         """Make the driver's own clean-up at process exit never return."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import gpu
 from mlir.passmanager import PassManager
+
 from mlir_tile.runtime import Executable, signatures_of
 
 PIPELINE = (

@@ -9,6 +9,7 @@ import fake_cuda
 import host_programs
 import numpy as np
 import pytest
+
 from mlir_tile.runtime import DeviceUnavailable, LaunchError, device_info, devices, executable
 
 MAJOR = 75

@@ -12,6 +12,7 @@ import fake_cuda
 import host_programs
 import numpy as np
 import pytest
+
 from mlir_tile.runtime import (
     DeviceUnavailable,
     Error,
@@ -205,16 +206,30 @@ def test_a_kernel_that_never_ends_times_out_and_nothing_waits_for_it(
     fake.forget()
 
 
+@pytest.mark.parametrize("has_pools", [True, False])
+@pytest.mark.parametrize("text", [host_programs.FILL, host_programs.EVERYTHING])
 def test_nothing_that_may_block_is_called_while_a_kernel_hangs(
-    fake: fake_cuda.FakeDriver,
+    text: str, has_pools: bool, fake: fake_cuda.FakeDriver
 ) -> None:
-    executable = host_programs.compile_text(host_programs.EVERYTHING)
+    fake.set_device_attribute(MEMORY_POOLS_SUPPORTED, int(has_pools))
+    executable = host_programs.compile_text(text)
+    arrays = [np.zeros(64, np.float32)]
+    if text == host_programs.EVERYTHING:
+        arrays.append(np.zeros(64, np.float16))
     fake.hang()
     with pytest.raises(KernelTimeout, match="kernel 'fill'"):
-        invoke(executable, timeout=0.05)
+        executable.invoke("main", *arrays, 2.0, device="cuda", timeout=0.05)
     log = fake.log()
-    assert "cuStreamSynchronize" not in log
-    assert log[log.index("cuStreamQuery") :][-1] == "cuCtxPopCurrent"
+    after = set(log[log.index("cuLaunchKernelEx") + 1 :])
+    may_block = {
+        "cuStreamSynchronize",
+        "cuMemcpyAsync",
+        "cuMemFree",
+        "cuMemAlloc",
+        "cuModuleUnload",
+    }
+    assert not may_block & after
+    assert log[-1] == "cuCtxPopCurrent"
     fake.forget()
 
 

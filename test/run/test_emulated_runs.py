@@ -10,6 +10,7 @@ from typing import Any
 import host_programs
 import numpy as np
 import pytest
+
 from mlir_tile.runtime import EmulatorError, Error, Executable, LaunchError
 
 te = pytest.importorskip("tile_emulator")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,15 +15,18 @@ from pathlib import Path
 import fake_cuda
 import numpy as np
 import pytest
+
 from mlir_tile.runtime import devices
 from mlir_tile.runtime.library import (
     DEVICE_UNAVAILABLE,
+    ENTRY_POINTS,
     Failure,
     Options,
     library,
     library_path,
 )
 
+SOURCES = Path(__file__).parents[2] / "lib" / "Runtime"
 POINTERS = (
     "mgpuMemAlloc",
     "mgpuStreamCreate",
@@ -81,7 +85,7 @@ def test_events_order_and_are_waited_for(fake: fake_cuda.FakeDriver, mgpu) -> No
 def test_waiting_for_an_event_ends_with_the_time(fake: fake_cuda.FakeDriver, mgpu) -> None:
     with bracket(timeout=0.02) as failure:
         event = mgpu("EventCreate")
-        fake.hang()
+        fake.hang(now=True)
         mgpu("EventSynchronize", pointer(event))
     assert failure.message.startswith(b"work that was on the stream before did not end within")
     fake.forget()
@@ -95,6 +99,98 @@ def test_a_failing_wait_for_an_event_is_recorded(
     with bracket(timeout=1.0 if name == "cuEventQuery" else 0.0) as failure:
         mgpu("EventSynchronize", pointer(mgpu("EventCreate")))
     assert failure.call == name.encode()
+
+
+def test_host_code_is_given_every_entry_point() -> None:
+    text = "".join(path.read_text() for path in sorted(SOURCES.glob("*.cpp")))
+    assert tuple(sorted(set(re.findall(r"\bmgpu\w+(?=\()", text)))) == ENTRY_POINTS
+
+
+SHADOWED = """
+import ctypes, os, sys
+shadow = ctypes.CDLL(os.environ["SHADOW"], ctypes.RTLD_GLOBAL)
+sys.path.insert(0, os.environ["TESTS"])
+import numpy as np
+from host_programs import *
+from fake_cuda import FakeDriver
+FakeDriver(os.environ["MLIR_TILE_DRIVER"])
+compile_text(FILL).invoke("main", np.zeros(64, np.float32), 1.0, device="cuda")
+print("ours")
+"""
+
+
+def test_another_library_with_the_same_names_is_not_called(
+    fake_driver_library: Path, tmp_path: Path
+) -> None:
+    source, shadow = tmp_path / "shadow.cpp", tmp_path / "libshadow.so"
+    functions = "".join(f'extern "C" void {name}() {{ abort(); }}\n' for name in ENTRY_POINTS)
+    source.write_text("#include <cstdlib>\n" + functions)
+    command = [str(fake_cuda.compiler()), "-shared", "-fPIC", "-o", str(shadow), str(source)]
+    subprocess.run(command, check=True)
+    environment = {
+        **os.environ,
+        "SHADOW": str(shadow),
+        "TESTS": str(Path(__file__).parent),
+        "MLIR_TILE_DRIVER": str(fake_driver_library),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", SHADOWED],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ours\n", "")
+
+
+def launch(mgpu, module: int | None, stream: int | None) -> None:
+    function = mgpu("ModuleGetFunction", pointer(module), b"some_kernel")
+    sizes = [ctypes.c_int64(1)] * 6
+    mgpu("LaunchKernel", pointer(function), *sizes, 0, pointer(stream), None, None, 0)
+
+
+@pytest.fixture
+def modules(mgpu) -> Iterator[list[int | None]]:
+    loaded = [mgpu("ModuleLoadJIT", b"some PTX\0", 2) for _ in range(2)]
+    yield loaded
+    for module in loaded:
+        mgpu("ModuleUnload", pointer(module))
+
+
+def test_loading_a_module_does_not_wait_for_a_kernel_that_hangs(
+    fake: fake_cuda.FakeDriver, modules, mgpu
+) -> None:
+    fake.hang()
+    with bracket(timeout=0.02) as failure:
+        stream = mgpu("StreamCreate")
+        launch(mgpu, modules[0], stream)
+        launch(mgpu, modules[1], stream)
+    assert failure.message.startswith(b"kernel 'some_kernel'")
+    assert fake.log().count("cuModuleLoadDataEx") == 1
+    fake.forget()
+
+
+def test_the_error_of_a_kernel_arrives_before_its_stream_is_gone(
+    fake: fake_cuda.FakeDriver, modules, mgpu
+) -> None:
+    with bracket() as failure:
+        stream = mgpu("StreamCreate")
+        launch(mgpu, modules[0], stream)
+        fake.also_fail_stream_synchronize(fake_cuda.ILLEGAL_ADDRESS)
+        mgpu("StreamDestroy", pointer(stream))
+    assert failure.message.startswith(b"kernel 'some_kernel' (grid 1x1x1")
+
+
+def test_several_suspects_are_all_named(fake: fake_cuda.FakeDriver, modules, mgpu) -> None:
+    with bracket() as failure:
+        streams = [mgpu("StreamCreate") for _ in range(2)]
+        for stream in streams:
+            launch(mgpu, modules[0], stream)
+        fake.also_fail_stream_synchronize(fake_cuda.ILLEGAL_ADDRESS)
+        mgpu("StreamSynchronize", pointer(streams[0]))
+    assert failure.message.startswith(
+        b"one of the kernels 'some_kernel', 'some_kernel' failed with CUDA_ERROR_ILLEGAL_ADDRESS"
+    )
 
 
 def test_an_empty_allocation_is_null(fake: fake_cuda.FakeDriver, mgpu) -> None:

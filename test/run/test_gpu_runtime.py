@@ -16,6 +16,7 @@ from pathlib import Path
 import host_programs
 import numpy as np
 import pytest
+
 from mlir_tile.runtime import LaunchError, device_info
 
 _info = device_info()
@@ -194,19 +195,27 @@ def test_a_failing_status_survives_a_hang() -> None:
 
 def test_ten_thousand_launches_do_not_grow() -> None:
     printed = passes("""
-        import resource
+        import ctypes, resource
+        cuda, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
         program = compile_text(FILL)
         given = array()
-        def peak():
-            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        def used():
+            free, total = ctypes.c_size_t(), ctypes.c_size_t()
+            assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+            assert cuda.cuCtxPushCurrent_v2(context) == 0
+            assert cuda.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)) == 0
+            assert cuda.cuCtxPopCurrent_v2(ctypes.byref(context)) == 0
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            return np.array([peak, (total.value - free.value) // 1024])
         for turn in range(10_000):
             program.invoke("main", given, float(turn % 128), device="cuda")
             if turn == 999:
-                before = peak()
+                before = used()
         assert (given == float(9_999 % 128)).all()
-        print(peak() - before)
+        print(*(used() - before))
     """)
-    assert int(printed) < 4096, f"grew by {printed.strip()} KiB"
+    grown = [int(number) for number in printed.split()]
+    assert max(grown) < 4096, f"host and device memory grew by {grown} KiB"
 
 
 def test_two_threads_run_at_once() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import host_programs
 import numpy as np
 import pytest
+
 from mlir_tile.runtime import Executable, Signature
 
 HOST = """
@@ -213,6 +214,7 @@ def test_signatures_can_be_given_as_text() -> None:
 
 def test_host_code_that_cannot_be_compiled_says_why(fake) -> None:
     from mlir import ir
+
     from mlir_tile.runtime import CompileError
 
     with ir.Context():

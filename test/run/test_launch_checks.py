@@ -7,6 +7,7 @@ import fake_cuda
 import host_programs
 import numpy as np
 import pytest
+
 from mlir_tile.runtime import LaunchError
 
 SHARED_SIZE_BYTES = 1
@@ -44,6 +45,14 @@ def test_larger_clusters_opt_in_and_ask_first(ctas: int, fake: fake_cuda.FakeDri
     assert fake.function_setting(NON_PORTABLE_CLUSTER_SIZE_ALLOWED) == 1
     log = fake.log()
     assert log.index("cuOccupancyMaxActiveClusters") < log.index("cuLaunchKernelEx")
+
+
+def test_the_same_cluster_is_asked_about_once(fake: fake_cuda.FakeDriver) -> None:
+    program = host_programs.compile_text(cluster(2))
+    for _ in range(3):
+        program.invoke("main", np.zeros(64, np.float32), 1.0, device="cuda")
+    assert fake.log().count("cuOccupancyMaxActiveClusters") == 1
+    assert fake.log().count("cuLaunchKernelEx") == 3
 
 
 def test_a_cluster_of_17_names_the_limit(fake: fake_cuda.FakeDriver) -> None:

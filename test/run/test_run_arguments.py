@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from mlir_tile.runtime.arguments import parse_argument
 from mlir_tile.runtime.dtypes import dtype_of, element_names
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .errors import report
-
-if TYPE_CHECKING:
-    import numpy as np
+from .source import read_module
 
 ARGUMENT_FORMS = """\
 argument forms:
@@ -92,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
 
     arguments = [parse_argument(text) for text in options.arg]
     with mt.context():
-        module = mt.read(options.file)
+        module = read_module(options.file)
         executable = mt.compile(
             module,
             chip=options.chip,
@@ -124,7 +123,7 @@ def save(value: Any, path: Path) -> None:
         np.save(file, value)
 
 
-def expect(arguments: list[np.ndarray[Any, Any]], left: int, right: int) -> None:
+def expect(arguments: Sequence[Any], left: int, right: int) -> None:
     """Raise `ValueError` at the first element in which two arguments differ; NaN equals NaN."""
     import numpy as np
 

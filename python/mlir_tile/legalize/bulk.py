@@ -3,12 +3,15 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from mlir import ir
 from mlir.dialects import arith, nvvm, scf
 
 from ..dialects import tile
 from .addresses import advance, mapped, mapped_barrier, shared_pointer
+
+Offset: TypeAlias = int | ir.Value
 
 MAX_UNROLLED = 8
 """Copies that are written out; more become a loop nest."""
@@ -26,9 +29,6 @@ def issue(op: tile.CopyAsyncOp) -> None:
         nvvm.cp_async_bulk_shared_cluster_shared_cta(
             advance(dst, dst_bytes), advance(src, src_bytes), barrier, chunk_bytes
         )
-
-
-Offset = int | ir.Value
 
 
 def chunk_offsets(plan: tile.CopyPlanAttr) -> Iterator[tuple[Offset, Offset]]:

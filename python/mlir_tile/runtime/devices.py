@@ -119,7 +119,7 @@ def resolve_device(device: str) -> int | None:
             return None
         # The caller's current context counts, unless its device may be one that is too old.
         return CURRENT if info.usable == info.devices else info.usable[0].ordinal
-    match = re.fullmatch(r"cuda(?::(\d+))?", device)
+    match = re.fullmatch(r"cuda(?::(\d+))?", device) if isinstance(device, str) else None
     if match is None:
         raise ValueError(f'device must be "auto", "cuda", "cuda:N" or "emulator", got {device!r}')
     info = device_info()

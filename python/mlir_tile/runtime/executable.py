@@ -25,14 +25,14 @@ from mlir_tile.runtime.driver_emulator import Session, emulator_driver
 from mlir_tile.runtime.dtypes import dtype_of
 from mlir_tile.runtime.errors import CompileError, EmulatorError, Error
 from mlir_tile.runtime.library import (
+    ENTRY_POINTS,
     KERNEL_TIMEOUT,
     Failure,
     Options,
     cuda_driver,
     library,
-    library_path,
 )
-from mlir_tile.runtime.signature import Signature
+from mlir_tile.runtime.signature import MemRef, Signature
 
 __all__ = ["Executable"]
 
@@ -159,7 +159,6 @@ class Executable:
             return self._functions[name]
 
     def _make_engine(self) -> ExecutionEngine:
-        library()
         diagnostics: list[str] = []
 
         def keep(diagnostic: ir.Diagnostic) -> bool:
@@ -169,9 +168,7 @@ class Executable:
         handler = self._module.context.attach_diagnostic_handler(keep)
         try:
             engine = ExecutionEngine(
-                self._module,
-                opt_level=self._opt_level,
-                shared_libs=[str(library_path()), *_runner_libraries()],
+                self._module, opt_level=self._opt_level, shared_libs=_runner_libraries()
             )
         except RuntimeError as error:
             reason = "; ".join(diagnostics) or str(error)
@@ -180,6 +177,11 @@ class Executable:
             ) from error
         finally:
             handler.detach()
+        # By address, because libraries would be searched after the whole process, where another
+        # runtime with the same names may have been loaded.
+        for name in ENTRY_POINTS:
+            entry = ctypes.cast(getattr(library(), name), ctypes.c_void_p)
+            engine.raw_register_runtime(name, entry)
         engine.initialize()
         return engine
 
@@ -198,24 +200,22 @@ def _run(driver: int, options: Options, function: Any, packed: Any) -> Failure:
 
 def _pack(signature: Signature, values: list[Any]) -> tuple[Any, Any]:
     """Return the array of pointers that packed functions take, and how to read the result."""
-    pointers: list[Any] = []
-    for argument, value in zip(signature.arguments, values, strict=True):
-        # Memrefs are passed by the address of their descriptor, scalars by value.
-        is_memref = hasattr(argument, "shape")
-        pointers.append(
-            ctypes.pointer(ctypes.c_void_p(ctypes.addressof(value))) if is_memref else value
-        )
+    # Memrefs are passed by the address of their descriptor, scalars by value.
+    holders = [
+        ctypes.c_void_p(ctypes.addressof(value)) if isinstance(argument, MemRef) else value
+        for argument, value in zip(signature.arguments, values, strict=True)
+    ]
     result = None
     if signature.result is not None:
         dtype = dtype_of(signature.result.element)
         buffer = ctypes.create_string_buffer(dtype.itemsize)
-        pointers.append(buffer)
+        holders.append(buffer)
 
         def result() -> Any:
             return _scalar(buffer.raw, dtype)
 
-    packed = (ctypes.c_void_p * len(pointers))(*(ctypes.cast(p, ctypes.c_void_p) for p in pointers))
-    packed._alive = pointers  # type: ignore[attr-defined]
+    packed = (ctypes.c_void_p * len(holders))(*map(ctypes.addressof, holders))
+    packed._alive = (holders, values)  # type: ignore[attr-defined]
     return packed, result
 
 

@@ -29,6 +29,36 @@ OK, LAUNCH_FAILED, KERNEL_TIMEOUT, DEVICE_UNAVAILABLE, CONTEXT_LOST = range(5)
 CUDA_ERROR_NO_DEVICE = 100
 OLDEST_COMPUTE_CAPABILITY = 90
 
+# What compiled host code may call.
+ENTRY_POINTS = (
+    "mgpuEventCreate",
+    "mgpuEventDestroy",
+    "mgpuEventRecord",
+    "mgpuEventSynchronize",
+    "mgpuLaunchClusterKernel",
+    "mgpuLaunchKernel",
+    "mgpuMemAlloc",
+    "mgpuMemFree",
+    "mgpuMemHostRegister",
+    "mgpuMemHostRegisterMemRef",
+    "mgpuMemHostUnregister",
+    "mgpuMemHostUnregisterMemRef",
+    "mgpuMemcpy",
+    "mgpuMemset16",
+    "mgpuMemset32",
+    "mgpuModuleGetFunction",
+    "mgpuModuleLoad",
+    "mgpuModuleLoadJIT",
+    "mgpuModuleUnload",
+    "mgpuSetDefaultDevice",
+    "mgpuStreamCreate",
+    "mgpuStreamDestroy",
+    "mgpuStreamSynchronize",
+    "mgpuStreamWaitEvent",
+    "mgpuTensorMapEncodeTiled",
+    "mgpuTensorMapEncodeTiledMemref",
+)
+
 _Dim3 = ctypes.c_int64 * 3
 
 
@@ -107,7 +137,11 @@ def library_path() -> Path:
     override = os.environ.get("MLIR_TILE_RUNTIME")
     if override:
         return Path(override)
-    return Path(__file__).resolve().parent.parent / "_libs" / "libtile_runtime.so"
+    # An editable install has the package in two places: what is written and what is built.
+    import mlir_tile
+
+    places = [Path(folder) / "_libs" / "libtile_runtime.so" for folder in mlir_tile.__path__]
+    return next((place for place in places if place.exists()), places[0])
 
 
 @functools.cache

@@ -16,6 +16,9 @@
 
 namespace {
 constexpr int kDevices = 2;
+const std::map<int, int> kDeviceAttributes = {
+    {16, 132}, {75, 9}, {76, 0}, {97, 232448}, {115, 1}};
+const std::map<int, int> kFunctionAttributes = {{0, 1024}, {8, 49152}};
 
 struct State {
   std::recursive_mutex mutex;
@@ -26,9 +29,10 @@ struct State {
   std::string failName;
   int failNth = 0, failCode = 0, failSeen = 0;
   int synchronizeCode = 0;
-  bool isHung = false;
+  bool hangsAtLaunch = false, isHung = false;
   unsigned long long generation = 1;
-  std::map<int, int> deviceAttributes, functionAttributes;
+  std::map<int, int> deviceAttributes = kDeviceAttributes;
+  std::map<int, int> functionAttributes = kFunctionAttributes;
   std::map<int, int> functionSettings;
   int largestCluster = 16;
   CUlaunchConfig launch{};
@@ -105,11 +109,11 @@ void fake_reset() {
   std::lock_guard<std::recursive_mutex> lock(s.mutex);
   s.log.clear();
   s.failNth = s.failSeen = 0;
-  s.isHung = false;
+  s.hangsAtLaunch = s.isHung = false;
   s.synchronizeCode = 0;
   ++s.generation;
-  s.deviceAttributes = {{16, 132}, {75, 9}, {76, 0}, {97, 232448}, {115, 1}};
-  s.functionAttributes = {{0, 1024}, {8, 49152}};
+  s.deviceAttributes = kDeviceAttributes;
+  s.functionAttributes = kFunctionAttributes;
   s.functionSettings.clear();
   s.largestCluster = 16;
 }
@@ -135,7 +139,10 @@ void fake_hang_at_exit() {
       pause();
   });
 }
-void fake_hang(int hung) { state().isHung = hung; }
+void fake_hang(int now) {
+  state().hangsAtLaunch = true;
+  state().isHung = now;
+}
 void fake_set_device_attribute(int attribute, int value) {
   state().deviceAttributes[attribute] = value;
 }
@@ -334,6 +341,7 @@ CUresult cuOccupancyMaxActiveClusters(int *count, CUfunction,
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction, void **,
                           void **) {
   ENTRY("cuLaunchKernelEx");
+  state().isHung |= state().hangsAtLaunch;
   state().launch = *config;
   state().launchAttribute = {};
   if (config->numAttrs)

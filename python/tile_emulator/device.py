@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The device that users see: memory, and launches of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tile_emulator.errors import Error, Fault, LaunchError
+from tile_emulator.instructions.builder import build_program
+from tile_emulator.instructions.program import Program
+from tile_emulator.machine.launch import (
+    MAX_SHARED_BYTES,
+    Launch,
+    Policy,
+    Report,
+    check_launch,
+    triple,
+)
+from tile_emulator.machine.memory import GlobalMemory
+from tile_emulator.machine.scheduler import Budget
+from tile_emulator.ptx.module import Module
+
+DEFAULT_MAX_STEPS = 20_000_000
+DEFAULT_MAX_SECONDS = 120.0
+
+
+def policies(schedule: str) -> list[Policy]:
+    """Read a schedule: `eager`, `late`, `random:SEED`, `explore:N`; raises ValueError."""
+    name, _, rest = schedule.partition(":")
+    if name in ("eager", "late") and not rest:
+        return [Policy(name)]
+    if name == "random":
+        return [Policy("random", rest or "0")]
+    if name == "explore" and rest.isdecimal() and int(rest) > 0:
+        first = [Policy("eager"), Policy("late")]
+        first += [Policy("random", str(seed)) for seed in range(int(rest))]
+        return first[: int(rest)]
+    raise ValueError(f"schedule must be eager, late, random:SEED or explore:N, got '{schedule}'")
+
+
+class Device:
+    """Global memory and the settings under which kernels run."""
+
+    def __init__(
+        self,
+        schedule: str = "eager",
+        checks: str = "default",
+        max_steps: int = DEFAULT_MAX_STEPS,
+        max_seconds: float = DEFAULT_MAX_SECONDS,
+    ) -> None:
+        if checks not in ("default", "strict"):
+            raise ValueError(f"checks must be default or strict, got '{checks}'")
+        self.policies = policies(schedule)
+        self.strict = checks == "strict"
+        self.max_steps = max_steps
+        self.max_seconds = max_seconds
+        self.memory = GlobalMemory()
+        self._launches = 0
+        self._loaded: dict[int, tuple[Module, dict[str, int]]] = {}
+        self._programs: dict[tuple[int, str, bool], Program] = {}
+
+    # Memory
+
+    def alloc(self, nbytes: int) -> int:
+        """Return the address of `nbytes` zeroed bytes of global memory."""
+        return self.memory.alloc(nbytes)
+
+    def free(self, address: int) -> None:
+        """Release what `alloc` returned."""
+        if address and not self.memory.release(address):
+            raise Error(f"free of 0x{address:x}, which is not allocated")
+
+    def write(self, address: int, data: Any) -> None:
+        """Copy bytes into global memory."""
+        source = np.frombuffer(bytes(memoryview(data).cast("B")), dtype=np.uint8)
+        self._bytes(address, source.size)[:] = source
+
+    def read(self, address: int, nbytes: int) -> bytes:
+        """Copy bytes out of global memory."""
+        return bytes(self._bytes(address, nbytes).tobytes())
+
+    def memset(self, address: int, value: int, nbytes: int) -> None:
+        """Set bytes of global memory."""
+        self._bytes(address, nbytes)[:] = value & 0xFF
+
+    def _bytes(self, address: int, nbytes: int) -> Any:
+        if nbytes == 0:
+            return np.zeros(0, dtype=np.uint8)
+        try:
+            return self.memory.bytes_at(address, nbytes)
+        except Fault as fault:
+            raise Error(fault.message) from None
+
+    def map_host(self, address: int, nbytes: int) -> None:
+        """Let kernels use host memory at its own address; the caller keeps it alive."""
+        self.memory.map_host(address, nbytes)
+
+    def unmap_host(self, address: int) -> None:
+        """End what `map_host` began."""
+        if not self.memory.release(address):
+            raise Error(f"unmap of 0x{address:x}, which is not mapped")
+
+    # Launches
+
+    def symbol(self, module: Module, name: str) -> int:
+        """Return the address of a global or const variable of `module` on this device."""
+        addresses = self._load(module)
+        if name not in addresses:
+            raise Error(f"no global variable '{name}' in the module")
+        return addresses[name]
+
+    def _load(self, module: Module) -> dict[str, int]:
+        known = self._loaded.get(id(module))
+        if known is not None:
+            return known[1]
+        addresses = {
+            v.name: self.memory.alloc(v.size, f"variable '{v.name}'")
+            for v in (
+                *module.variables.values(),
+                *(v for f in module.functions.values() for v in f.variables.values()),
+            )
+            if v.space in ("global", "const")
+        }
+        self._loaded[id(module)] = (module, addresses)
+        variables = {v.name: v for v in module.variables.values()}
+        for function in module.functions.values():
+            variables.update(function.variables)
+        for name, address in addresses.items():
+            data = bytearray(variables[name].init)
+            for at, target, offset in variables[name].pointers:
+                if target not in addresses:
+                    raise LaunchError(
+                        f"variable '{name}' points to '{target}', which has no address"
+                    )
+                data[at : at + 8] = (addresses[target] + offset).to_bytes(8, "little")
+            if data:
+                self.write(address, bytes(data))
+        return addresses
+
+    def _program(self, module: Module, kernel: str, fine: bool) -> Program:
+        addresses = self._load(module)
+        key = (id(module), kernel, fine)
+        program = self._programs.get(key)
+        if program is None:
+            program = build_program(module, kernel, addresses, fine, self.strict)
+            self._programs[key] = program
+        return program
+
+    def launch(
+        self,
+        module: Module,
+        kernel: str,
+        grid: Any = (1, 1, 1),
+        block: Any = (1, 1, 1),
+        cluster: Any = None,
+        smem: int = 0,
+        args: Sequence[bytes] = (),
+    ) -> Report:
+        """Run a kernel to its end; `args` has the bytes of each parameter.
+
+        Raises LaunchError where the launch is wrong and EmulationError where the kernel is.
+        Under `explore:N` the launch is repeated from the same memory; the first results stay.
+        """
+        report = Report(kernel)
+        grid3, block3 = triple(grid, "grid"), triple(block, "block")
+        copies = self.memory.snapshot() if len(self.policies) > 1 else None
+        results = None
+        self._launches += 1
+        for number, policy in enumerate(self.policies):
+            program = self._program(module, kernel, policy.name == "random")
+            needs = program.kernel.reqnctapercluster
+            cluster3 = triple(cluster, "cluster") if cluster is not None else needs or (1, 1, 1)
+            check_launch(program, grid3, block3, cluster3)
+            shared = shared_total(program, smem)
+            if number and copies is not None:
+                self.memory.restore(copies)
+            launch = Launch(
+                program,
+                self.memory,
+                grid3,
+                block3,
+                cluster3,
+                cluster is not None or needs is not None,
+                smem,
+                shared,
+                pack_params(program, args),
+                policy,
+                self.strict,
+                Budget(self.max_steps, self.max_seconds),
+                self._launches,
+            )
+            launch.run(report if number == 0 else Report(kernel))
+            if number == 0 and copies is not None:
+                results = self.memory.snapshot()
+        if results is not None:
+            self.memory.restore(results)
+            report.interleavings = len(self.policies)
+        return report
+
+
+def shared_total(program: Program, dynamic_bytes: int) -> int:
+    """Return the shared memory of a CTA in bytes; raises LaunchError above the limit."""
+    if dynamic_bytes < 0:
+        raise LaunchError(f"dynamic shared memory must not be negative, got {dynamic_bytes}")
+    total = program.static_shared_bytes + dynamic_bytes
+    if total > MAX_SHARED_BYTES:
+        raise LaunchError(
+            f"kernel '{program.kernel.name}' needs {total} bytes of shared memory, the limit is "
+            f"{MAX_SHARED_BYTES}"
+        )
+    return total
+
+
+def pack_params(program: Program, args: Sequence[bytes]) -> Any:
+    """Place the parameters' bytes as the kernel expects them; raises LaunchError."""
+    params = program.kernel.params
+    if len(args) != len(params):
+        raise LaunchError(
+            f"kernel '{program.kernel.name}' takes {len(params)} parameters, got {len(args)}"
+        )
+    data = np.zeros(max(16, program.param_bytes + 16), dtype=np.uint8)
+    for number, (param, value) in enumerate(zip(params, args, strict=False)):
+        raw = bytes(value)
+        if len(raw) != param.size:
+            raise LaunchError(
+                f"parameter {number} ('{param.name}') of kernel '{program.kernel.name}' has "
+                f"{param.size} bytes, got {len(raw)}"
+            )
+        start = program.param_offsets[param.name]
+        data[start : start + len(raw)] = np.frombuffer(raw, dtype=np.uint8)
+    return data

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Run one kernel on NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tile_emulator.device import DEFAULT_MAX_SECONDS, DEFAULT_MAX_STEPS, Device
+from tile_emulator.errors import LaunchError
+from tile_emulator.machine.launch import Report
+from tile_emulator.ptx.module import Function, Module
+
+_FLOATS: dict[int, Any] = {2: np.float16, 4: np.float32, 8: np.float64}
+
+
+def emulate(
+    module: Module,
+    kernel: str,
+    args: Sequence[Any] = (),
+    *,
+    grid: Any = (1, 1, 1),
+    block: Any = (1, 1, 1),
+    cluster: Any = None,
+    smem: int = 0,
+    schedule: str = "eager",
+    checks: str = "default",
+    max_steps: int = DEFAULT_MAX_STEPS,
+    max_seconds: float = DEFAULT_MAX_SECONDS,
+) -> Report:
+    """Launch `kernel`; NumPy arrays are passed as pointers and written back afterwards.
+
+    `bytes` are passed as they are, NumPy scalars in their own size, numbers in the parameter's.
+    """
+    device = Device(schedule, checks, max_steps, max_seconds)
+    arrays: list[tuple[int, Any]] = []
+    values = []
+    function = module.kernels.get(kernel)
+    for number, arg in enumerate(args):
+        if isinstance(arg, np.ndarray):
+            address = device.alloc(max(arg.nbytes, 1))
+            if arg.nbytes:
+                device.write(address, np.ascontiguousarray(arg).tobytes())
+            arrays.append((address, arg))
+            values.append(address.to_bytes(8, "little"))
+        else:
+            values.append(scalar_bytes(arg, function, number))
+    report = device.launch(module, kernel, grid, block, cluster, smem, values)
+    for address, array in arrays:
+        if array.nbytes and array.flags.writeable:
+            data = np.frombuffer(device.read(address, array.nbytes), dtype=array.dtype)
+            array[...] = data.reshape(array.shape)
+    return report
+
+
+def scalar_bytes(value: Any, function: Function | None, number: int) -> bytes:
+    """Encode a scalar argument; raises LaunchError where it does not fit the parameter."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    if isinstance(value, np.generic):
+        return value.tobytes()
+    size = 4
+    if function is not None and number < len(function.params):
+        size = function.params[number].size
+    try:
+        if isinstance(value, float):
+            return bytes(_FLOATS[size](value).tobytes())
+        return int(value).to_bytes(size, "little", signed=int(value) < 0)
+    except (KeyError, OverflowError, TypeError, ValueError):
+        raise LaunchError(
+            f"argument {number} ({value!r}) does not fit a parameter of {size} bytes"
+        ) from None

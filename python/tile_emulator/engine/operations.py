@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One asynchronous copy, from its issue until the phase that counts its bytes is complete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_emulator.errors import Fault
+from tile_emulator.order.clock import CAUSED, Clock
+
+if TYPE_CHECKING:
+    from tile_emulator.machine.cluster import Cluster
+    from tile_emulator.machine.cta import CTA
+    from tile_emulator.machine.mbarrier import MBarrier
+    from tile_emulator.ptx.module import Instruction
+
+PIECE_BYTES = 16
+
+
+class Operation:
+    """A copy of `nbytes` bytes; where it completes is a barrier's phase or a group of a thread."""
+
+    __slots__ = (
+        "async_proxy",
+        "at",
+        "barrier",
+        "caused",
+        "clock",
+        "cluster",
+        "column",
+        "epoch",
+        "groups",
+        "landed",
+        "line",
+        "name",
+        "nbytes",
+        "number",
+        "pieces",
+        "source",
+        "source_cta",
+        "target",
+        "target_cta",
+        "thread",
+    )
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        name: str,
+        thread: int,
+        at: Instruction,
+        source: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        *,
+        async_proxy: bool,
+        source_cta: CTA | None = None,
+        target_cta: CTA | None = None,
+        barrier: MBarrier | None = None,
+        clock: Clock,
+        caused: Any = None,
+    ) -> None:
+        self.cluster = cluster
+        self.number = len(cluster.operations)
+        self.name = name
+        self.async_proxy = async_proxy
+        self.thread = thread
+        self.at = at
+        self.line = at.line
+        self.nbytes = int(target.size)
+        self.source = source
+        self.target = target
+        self.source_cta = source_cta
+        self.target_cta = target_cta
+        self.barrier = barrier
+        self.caused = caused
+        self.clock = clock
+        self.groups: object | None = None
+        self.column: int | None = None
+        self.epoch = 0
+        self.pieces: list[tuple[int, int]] = []
+        self.landed = 0
+        cluster.operations.append(self)
+
+    def known(self, clock: Clock, row: int) -> bool:
+        """Tell whether a thread with this clock has observed the completion."""
+        return self.column is not None and clock.get(row, self.column) >= self.epoch
+
+    def check_phase(self, clock: Clock) -> None:
+        """The issuer must know that the phase before the one that counts the bytes is over."""
+        barrier = self.barrier
+        if barrier is not None and not barrier.knows_previous(clock, self.thread):
+            raise self.too_early()
+
+    def too_early(self) -> Fault:
+        barrier = self.barrier
+        assert barrier is not None
+        return self.fault(
+            "arrivals",
+            f"{self.nbytes} bytes of a {self.name} fall into phase {barrier.phase} of "
+            f"{barrier.name}, whose issuer has not observed that phase {barrier.phase - 1} is "
+            "complete",
+            "arm each phase with all the bytes that its copies bring, and issue copies of the next "
+            "phase after an acknowledgement",
+            barrier.history(),
+        )
+
+    def land(self, start: int, stop: int) -> bool:
+        """Move the bytes [start, stop); returns whether the copy is now whole."""
+        self.target[start:stop] = self.source[start:stop]
+        self.landed += stop - start
+        return self.landed >= self.nbytes
+
+    def finish(self) -> None:
+        """Count the bytes, once all of them have landed."""
+        barrier = self.barrier
+        if barrier is not None:
+            barrier.complete_bytes(self)
+        elif self.groups is not None:
+            self.cluster.scheduler.wake(self.groups)
+
+    def fault(self, kind: str, message: str, advice: str, notes: tuple[str, ...] = ()) -> Fault:
+        """Return a fault of the issuing thread."""
+        return Fault(kind, message, advice, None, notes, self.thread, self.at)
+
+    def notes(self) -> tuple[str, ...]:
+        """Say where this copy comes from."""
+        who = self.cluster.thread_name(self.thread)
+        text = f"the {self.name} of {self.nbytes} bytes was issued by {who} at PTX line {self.line}"
+        if self.barrier is not None:
+            text += f" and signals {self.barrier.name}"
+        return (text,)
+
+
+def caused_rows(rows: Any) -> Any:
+    """Keep of a released clock only what relaxed synchronisation carries."""
+    kept = np.zeros_like(rows)
+    kept[CAUSED] = rows[CAUSED]
+    return kept

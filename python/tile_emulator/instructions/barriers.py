@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The `mbarrier` family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tile_emulator.engine.operations import caused_rows
+from tile_emulator.errors import Fault
+from tile_emulator.instructions.decoder import Decoder
+from tile_emulator.instructions.slots import UNSIGNED
+from tile_emulator.machine.cluster import Cluster
+from tile_emulator.machine.mbarrier import MAX_COUNT, MBarrier, state_token
+from tile_emulator.machine.memory import WINDOW_MASK, WINDOW_SHIFT
+from tile_emulator.machine.warp import BLOCKED, NEXT, YIELD, Fragment, Mask, Warp, bits_of, lanes_of
+from tile_emulator.order.clock import CAUSED, SEEN, Clock
+from tile_emulator.ptx.module import Instruction, Mem, Sink
+
+_KNOWN = {
+    "shared", "shared::cta", "shared::cluster", "b64", "release", "acquire", "relaxed", "cta",
+    "cluster", "expect_tx", "noComplete", "parity",
+}  # fmt: skip
+
+
+def mbarrier(d: Decoder, ins: Instruction) -> None:
+    """Dispatch on the action, the second piece of the opcode."""
+    handler = _ACTIONS.get(ins.parts[1])
+    if handler is None or any(p not in _KNOWN for p in ins.parts[2:]):
+        raise d.unsupported()
+    handler(d, ins)
+
+
+def shared_addresses(w: Warp, addresses: Any, lanes: Any, generic: bool) -> Any:
+    """Take generic addresses out of the shared window; raises Fault for others."""
+    if not generic:
+        return addresses
+    outside = addresses >> WINDOW_SHIFT != np.uint64(1)
+    if outside.any():
+        i = int(np.argmax(outside))
+        raise Fault(
+            "address",
+            f"0x{int(addresses[i]):x} is not an address of shared memory",
+            "give the address of an mbarrier in shared memory",
+            int(lanes[i]),
+        )
+    return addresses & WINDOW_MASK
+
+
+class Places:
+    """Finds the barriers that the lanes of a step name."""
+
+    def __init__(self, d: Decoder, ins: Instruction, operand: int) -> None:
+        self.ins = ins
+        self.local_form = "shared::cluster" not in ins.parts
+        self.generic = not any(p.startswith("shared") for p in ins.parts)
+        self.address = d.address(ins.operands[operand], "shared")
+
+    def flat(self, w: Warp, m: Mask) -> tuple[Any, Any]:
+        """Return the active lanes and the places of their barriers."""
+        w.at = self.ins
+        lanes = lanes_of(m)
+        addresses = self.address(w)
+        if m is not True:
+            addresses = addresses[lanes]
+        addresses = shared_addresses(w, addresses, lanes, self.generic)
+        return lanes, w.cta.cluster.flat(w, lanes, addresses, 8, self.local_form)
+
+    def barriers(self, w: Warp, m: Mask) -> list[tuple[int, MBarrier]]:
+        """Return lane and barrier for each active lane; checks that they may be used."""
+        lanes, flat = self.flat(w, m)
+        found = []
+        checked: set[tuple[int, int]] = set()
+        for lane, place in zip(lanes.tolist(), flat.tolist(), strict=False):
+            barrier = live_barrier(w.cta.cluster, place, lane)
+            clock = clock_of(w, lane)
+            key = (place, id(clock))
+            if key not in checked:
+                checked.add(key)
+                check_init(w, barrier, clock, lane)
+            found.append((lane, barrier))
+        return found
+
+
+def clock_of(w: Warp, lane: int) -> Clock:
+    """Return what one lane knows."""
+    if len(w.groups) == 1:
+        return w.groups[0][1]
+    return w.lane_clocks(1 << lane)[0][1]
+
+
+def live_barrier(cluster: Cluster, place: int, lane: int | None) -> MBarrier:
+    """Return the barrier at a place of shared memory; raises Fault when none was initialised."""
+    rank, offset = divmod(place, cluster.shared_bytes)
+    barrier = cluster.ctas[rank].mbarriers.get(offset)
+    if barrier is None:
+        raise Fault(
+            "uninitialised-barrier",
+            f"there is no initialised mbarrier at shared offset {offset} of CTA rank {rank}",
+            "execute mbarrier.init there, make it visible, and check the address",
+            lane,
+        )
+    return barrier
+
+
+def check_init(w: Warp, barrier: MBarrier, clock: Clock, lane: int) -> None:
+    """The init must be visible to the lane."""
+    thread = barrier.init_thread
+    if w.thread0 + lane == thread or int(clock.rows[SEEN, thread]) >= barrier.init_epoch:
+        return
+    if any(int(clock.rows[CAUSED, t]) >= epoch for t, epoch in barrier.fences):
+        return
+    name = w.cta.cluster.thread_name(thread)
+    raise Fault(
+        "uninitialised-barrier",
+        f"{barrier.name} is used before its mbarrier.init by {name} at PTX line "
+        f"{barrier.init_line} is visible",
+        "put a barrier between the init and the first use; for another CTA a cluster barrier "
+        "(with arrive.relaxed also fence.mbarrier_init)",
+        lane,
+    )
+
+
+def init(d: Decoder, ins: Instruction) -> None:
+    """`mbarrier.init`."""
+    places = Places(d, ins, 0)
+    count = d.source(ins.operands[1], "u32")
+
+    def step(w: Warp, m: Mask) -> None:
+        lanes, flat = places.flat(w, m)
+        cluster = w.cta.cluster
+        for lane, place in zip(lanes.tolist(), flat.tolist(), strict=False):
+            value = int(w.u[count][lane])
+            offset = place % cluster.shared_bytes
+            if not 1 <= value <= MAX_COUNT:
+                raise Fault(
+                    "arrivals",
+                    f"mbarrier.init with a count of {value}",
+                    f"give the number of arrivals of a phase, 1 to {MAX_COUNT}",
+                    lane,
+                )
+            old = w.cta.mbarriers.get(offset)
+            if old is not None:
+                raise Fault(
+                    "uninitialised-barrier",
+                    f"{old.name}, initialised at PTX line {old.init_line}, is initialised again "
+                    "without mbarrier.inval",
+                    "let one thread initialise it once, or execute mbarrier.inval first",
+                    lane,
+                )
+            column = cluster.barrier_columns.get(place)
+            if column is None:
+                column = cluster.barrier_columns[place] = cluster.new_column()
+            thread = w.thread0 + lane
+            bytes_before = slice(place, place + 8)
+            raw = np.zeros((1, 8), dtype=np.uint8)
+            cluster.shadow.write(w, np.array([lane]), np.array([place]), 8, raw, True)
+            cluster.shared[bytes_before] = 0
+            barrier = MBarrier(
+                w.cta,
+                offset,
+                value,
+                column,
+                cluster.barrier_bases.get(place, 0),
+                thread,
+                int(cluster.epoch[thread]),
+            )
+            barrier.init_line = ins.line
+            w.cta.mbarriers[offset] = barrier
+            cluster.shadow.barrier[bytes_before] = True
+        cluster.epoch[w.thread0 + lanes] += np.uint32(1)
+
+    d.emit_visible(step)
+
+
+def invalidate(d: Decoder, ins: Instruction) -> None:
+    """`mbarrier.inval`."""
+    places = Places(d, ins, 0)
+
+    def step(w: Warp, m: Mask) -> None:
+        cluster = w.cta.cluster
+        for lane, barrier in places.barriers(w, m):
+            place = barrier.cta.rank * cluster.shared_bytes + barrier.offset
+            cluster.barrier_bases[place] = barrier.base + barrier.phase + 1
+            if barrier.on_the_way:
+                raise Fault(
+                    "in-flight",
+                    f"{barrier.name} is invalidated while copies are on their way to it",
+                    "wait for the copies first",
+                    lane,
+                    barrier.history(),
+                )
+            del w.cta.mbarriers[barrier.offset]
+            cluster.shadow.barrier[place : place + 8] = False
+
+    d.emit_visible(step)
+
+
+def expect(d: Decoder, ins: Instruction) -> None:
+    """`mbarrier.expect_tx`."""
+    places = Places(d, ins, 0)
+    nbytes = d.source(ins.operands[1], "u32")
+
+    def step(w: Warp, m: Mask) -> None:
+        for lane, barrier in places.barriers(w, m):
+            check_previous(w, barrier, lane)
+            barrier.expect(int(w.u[nbytes][lane]), lane)
+            barrier.settle(lane)
+
+    d.emit_visible(step)
+
+
+def check_previous(w: Warp, barrier: MBarrier, lane: int) -> None:
+    if not barrier.knows_previous(clock_of(w, lane), w.thread0 + lane):
+        raise Fault(
+            "arrivals",
+            f"bytes are expected for phase {barrier.phase} of {barrier.name} by a thread that has "
+            f"not observed that phase {barrier.phase - 1} is complete",
+            "wait for each phase before arming the next",
+            lane,
+            barrier.history(),
+        )
+
+
+def complete(d: Decoder, ins: Instruction) -> None:
+    """`mbarrier.complete_tx`: only simulated copies use it; not supported."""
+    raise d.unsupported()
+
+
+def arrive(d: Decoder, ins: Instruction) -> None:
+    """`mbarrier.arrive`, `arrive_drop`, with or without `expect_tx`."""
+    operands = ins.operands
+    has_state = not isinstance(operands[0], Mem)
+    first = 1 if has_state else 0
+    places = Places(d, ins, first)
+    expecting = "expect_tx" in ins.parts
+    drop = ins.parts[1] == "arrive_drop"
+    relaxed = "relaxed" in ins.parts
+    wide = "cluster" in ins.parts
+    extra = d.source(operands[first + 1], "u32") if len(operands) > first + 1 else None
+    target = None
+    if has_state and not isinstance(operands[0], Sink):
+        target = d.target(operands[0], "b64")
+
+    def step(w: Warp, m: Mask) -> None:
+        found = places.barriers(w, m)
+        cluster = w.cta.cluster
+        bits = bits_of(m)
+        same = len({id(b) for _, b in found}) == 1 and len(w.groups) == 1
+        rows = cluster.release(w, bits) if same else None
+        for lane, barrier in found:
+            clock = clock_of(w, lane)
+            number = 1 if extra is None else int(w.u[extra][lane])
+            if expecting:
+                check_previous(w, barrier, lane)
+                barrier.expect(number, lane)
+                number = 1
+            own = rows if rows is not None else cluster.release(w, 1 << lane)
+            released = caused_rows(own) if relaxed else own
+            for_cta = released
+            if cluster.launch.strict and barrier.cta is not w.cta:
+                for_cta = caused_rows(own)
+                released = released if wide else for_cta
+            token = state_token(barrier.phase, barrier.pending)
+            if drop:
+                barrier.count -= number
+            thread = w.thread0 + lane
+            barrier.arrive(number, released, for_cta, clock, thread, lane)
+            if target is not None:
+                w.u[target][lane] = token
+        cluster.scheduler.writes += 1
+
+    d.emit_visible(step)
+
+
+def wait(d: Decoder, ins: Instruction) -> None:
+    """`mbarrier.test_wait` and `try_wait`, by parity or by state.
+
+    Either may return false although the phase is complete, unless the thread knows that it is. Each
+    thread gets that answer once, so that a wait without a loop shows under every schedule.
+    """
+    places = Places(d, ins, 1)
+    parity = "parity" in ins.parts
+    state = d.source(ins.operands[2], "u32" if parity else "b64")
+    target = d.target(ins.operands[0], "pred")
+    blocking = ins.parts[1] == "try_wait"
+    relaxed = "relaxed" in ins.parts
+    cta_scope = "cluster" not in ins.parts
+
+    def step(fragment: Fragment, m: Mask) -> int:
+        w = fragment.warp
+        cluster = w.cta.cluster
+        found = places.barriers(w, m)
+        passed: dict[tuple[int, int], int] = {}
+        tried = w.keep.setdefault(("tried", id(ins)), {})
+        missed = False
+        result = np.zeros(32, dtype=np.bool_)
+        for lane, barrier in found:
+            value = int(w.u[state][lane])
+            clock = clock_of(w, lane)
+            known = barrier.known_phases(clock, w.thread0 + lane)
+            phase = wanted_phase(barrier, value, known, parity)
+            if phase >= known:
+                bits = tried.get((barrier, phase), 0)
+                if not bits >> lane & 1:
+                    tried[barrier, phase] = bits | 1 << lane
+                    missed = True
+                    continue
+            if phase < barrier.phase:
+                result[lane] = True
+                if phase >= 0:
+                    key = (id(barrier), phase)
+                    passed[key] = passed.get(key, 0) | 1 << lane
+        barriers = {id(b): b for _, b in found}
+        for (number, phase), bits in passed.items():
+            done = barriers[number].clock_of(phase, cta_scope)
+            if done is not None:
+                if relaxed:
+                    done = Clock(caused_rows(done.rows))
+                cluster.acquire(w, bits, done)
+        np.copyto(w.u[target], result, where=m)
+        if result.any() or (missed and blocking):
+            return NEXT
+        if blocking:
+            fragment.wait = found[0][1]
+            return BLOCKED
+        return YIELD
+
+    d.control(step)
+
+
+def wanted_phase(barrier: MBarrier, value: int, known: int, parity: bool) -> int:
+    """Return the phase that a wait is for, seen from a thread that knows `known` phases."""
+    if not parity:
+        return value >> 20
+    if (value & 1) == (known & 1):
+        return known
+    return known - 1
+
+
+def pending_count(d: Decoder, ins: Instruction) -> None:
+    """`mbarrier.pending_count` of a state."""
+    state = d.source(ins.operands[1], "b64")
+    target = d.target(ins.operands[0], "u32")
+
+    def step(w: Warp, m: Mask) -> None:
+        value = (w.u[state] & np.uint64(MAX_COUNT)).astype(UNSIGNED[32])
+        np.copyto(w.u[target], value, where=m)
+
+    d.emit(step)
+
+
+_ACTIONS = {
+    "init": init,
+    "inval": invalidate,
+    "expect_tx": expect,
+    "complete_tx": complete,
+    "arrive": arrive,
+    "arrive_drop": arrive,
+    "test_wait": wait,
+    "try_wait": wait,
+    "pending_count": pending_count,
+}

@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Asynchronous copies: `cp.async.bulk`, `cp.async`, `st.async`, and the groups that end them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_emulator.engine.groups import Groups
+from tile_emulator.engine.operations import Operation, caused_rows
+from tile_emulator.errors import Fault
+from tile_emulator.instructions.barriers import (
+    Places,
+    check_init,
+    clock_of,
+    live_barrier,
+    shared_addresses,
+)
+from tile_emulator.instructions.decoder import Decoder
+from tile_emulator.instructions.memory import elements, modifiers
+from tile_emulator.machine.cta import CTA, RANK_SHIFT
+from tile_emulator.machine.mbarrier import MBarrier, join_rows
+from tile_emulator.machine.warp import BLOCKED, NEXT, Fragment, Mask, Warp, lanes_of
+from tile_emulator.ptx.module import Instruction
+from tile_emulator.ptx.types import type_bits
+
+_COMPLETE_TX = "mbarrier::complete_tx::bytes"
+
+
+def copy(d: Decoder, ins: Instruction) -> None:
+    """Dispatch `cp.async...`."""
+    parts = ins.parts[1:]
+    if parts[:1] != ("async",):
+        raise d.unsupported()
+    rest = parts[1:]
+    if rest[:1] == ("bulk",):
+        if rest[1:2] == ("commit_group",):
+            commit(d, "bulk")
+        elif rest[1:2] == ("wait_group",):
+            wait(d, ins, "bulk")
+        elif rest[1:2] == ("prefetch",) and "tensor" not in rest:
+            return
+        else:
+            bulk(d, ins, rest[1:])
+    elif rest[:1] == ("commit_group",):
+        commit(d, "ordinary")
+    elif rest[:1] in (("wait_group",), ("wait_all",)):
+        wait(d, ins, "ordinary")
+    elif rest[:2] == ("mbarrier", "arrive"):
+        arrive_on(d, ins)
+    elif rest[:1] in (("ca",), ("cg",)):
+        ordinary(d, ins)
+    else:
+        raise d.unsupported()
+
+
+def place(
+    w: Warp, lane: int, address: int, nbytes: int, align: int, local_form: bool
+) -> tuple[CTA, slice]:
+    """Return the CTA and the bytes of one lane's part of a copy in shared memory."""
+    cluster = w.cta.cluster
+    flat = cluster.flat(
+        w,
+        np.array([lane]),
+        np.array([address], dtype=np.uint64),
+        nbytes,
+        local_form,
+        align,
+    )
+    start = int(flat[0])
+    return cluster.ctas[start // cluster.shared_bytes], slice(start, start + nbytes)
+
+
+def same_cta(w: Warp, lane: int, target: int, barrier: int, name: str, remote: bool) -> None:
+    """Data and barrier must be in one CTA, and for copies between CTAs not in the sender's."""
+    data_rank, barrier_rank = target >> RANK_SHIFT, barrier >> RANK_SHIFT
+    if data_rank != barrier_rank:
+        raise Fault(
+            "address",
+            f"a {name} writes to CTA rank {data_rank} but signals an mbarrier of CTA rank "
+            f"{barrier_rank}",
+            "map the data and the barrier to the same rank with mapa",
+            lane,
+        )
+    if remote and data_rank == w.cta.rank:
+        raise Fault(
+            "address",
+            f"a {name} writes to its own CTA (rank {data_rank})",
+            "map the destination to another CTA of the cluster with mapa",
+            lane,
+        )
+
+
+def usable_barrier(w: Warp, lane: int, address: int) -> MBarrier:
+    """Return the barrier that a copy of `lane` signals."""
+    _, where = place(w, lane, address, 8, 8, False)
+    barrier = live_barrier(w.cta.cluster, where.start, lane)
+    check_init(w, barrier, clock_of(w, lane), lane)
+    return barrier
+
+
+def launch_copy(
+    w: Warp,
+    lane: int,
+    ins: Instruction,
+    name: str,
+    source: tuple[CTA | None, slice | None, NDArray[np.uint8] | None],
+    target: tuple[CTA | None, slice | None, NDArray[np.uint8] | None],
+    barrier: MBarrier | None,
+    async_proxy: bool,
+    groups: Groups | None = None,
+) -> None:
+    """Check one copy against everything known, and put it on its way."""
+    cluster = w.cta.cluster
+    thread = w.thread0 + lane
+    clock = clock_of(w, lane)
+    source_bytes = cluster.shared[source[1]] if source[1] is not None else source[2]
+    target_bytes = cluster.shared[target[1]] if target[1] is not None else target[2]
+    assert source_bytes is not None and target_bytes is not None
+    operation = Operation(
+        cluster,
+        name,
+        thread,
+        ins,
+        source_bytes,
+        target_bytes,
+        async_proxy=async_proxy,
+        source_cta=source[0],
+        target_cta=target[0],
+        barrier=barrier,
+        clock=clock,
+    )
+    if source[1] is not None:
+        cluster.shadow.copy_reads(operation, clock, thread, source[1])
+    if target[1] is not None:
+        cluster.shadow.copy_writes(operation, clock, thread, target[1])
+    elif barrier is not None:
+        operation.check_phase(clock)
+    if async_proxy or barrier is not None:
+        for cta in (source[0], target[0]):
+            if cta is not None:
+                cta.copies[operation.number] = operation
+    operation.caused = caused_rows(cluster.release(w, 1 << lane))
+    if barrier is not None:
+        barrier.on_the_way.append(operation)
+    if groups is not None:
+        operation.groups = groups
+        groups.open.append(operation)
+    cluster.scheduler.issue(operation)
+
+
+def groups_of(w: Warp, lane: int, kind: str) -> Groups:
+    key = (kind, lane)
+    groups = w.keep.get(key)
+    if groups is None:
+        groups = w.keep[key] = Groups(w.cta.cluster)
+    return groups
+
+
+def check_bulk(lane: int, nbytes: int, *addresses: int) -> None:
+    """The rules of `cp.async.bulk`: sizes and addresses are multiples of 16."""
+    if nbytes <= 0 or nbytes % 16:
+        raise Fault(
+            "address",
+            f"a bulk copy of {nbytes} bytes, it must be a positive multiple of 16",
+            "cut the tile into chunks of a multiple of 16 bytes",
+            lane,
+        )
+    for address in addresses:
+        if address % 16:
+            raise Fault(
+                "address",
+                f"a bulk copy uses address 0x{address:x}, it must be a multiple of 16",
+                "align the buffers and the steps of the chunks to 16 bytes",
+                lane,
+            )
+
+
+def bulk(d: Decoder, ins: Instruction, parts: tuple[str, ...]) -> None:
+    """`cp.async.bulk` between shared memories, and between shared and global memory."""
+    if len(parts) < 3 or "tensor" in parts:
+        raise d.unsupported()
+    to, source_space = parts[0], parts[1]
+    rest = set(parts[2:])
+    multicast = "multicast::cluster" in rest
+    hint = "L2::cache_hint" in rest
+    if rest - {_COMPLETE_TX, "bulk_group", "multicast::cluster", "L2::cache_hint"}:
+        raise d.unsupported()
+    operands = list(ins.operands)
+    if hint:
+        operands.pop()
+    target = d.address(operands[0], "shared")
+    source = d.address(operands[1], "shared")
+    size = d.source(operands[2], "u32")
+    barrier = d.address(operands[3], "shared") if _COMPLETE_TX in rest else None
+    mask = d.source(operands[4], "u16") if multicast else None
+    between = to == "shared::cluster" and source_space == "shared::cta"
+    load = to in ("shared::cluster", "shared::cta") and source_space == "global"
+    store = to == "global" and source_space == "shared::cta"
+    if not (between or load or store) or (barrier is None) == (not store):
+        raise d.unsupported()
+
+    def step(w: Warp, m: Mask) -> None:
+        w.at = ins
+        targets, sources = target(w), source(w)
+        barriers = barrier(w) if barrier is not None else None
+        for lane in lanes_of(m).tolist():
+            nbytes = int(w.u[size][lane])
+            to_address, from_address = int(targets[lane]), int(sources[lane])
+            check_bulk(lane, nbytes, to_address, from_address)
+            if store:
+                data = w.cta.cluster.launch.memory.bytes_at(to_address, nbytes)
+                cta, where = place(w, lane, from_address, nbytes, 16, True)
+                launch_copy(
+                    w, lane, ins, "bulk copy to global memory", (cta, where, None),
+                    (None, None, data), None, True, groups_of(w, lane, "bulk"),
+                )  # fmt: skip
+                continue
+            assert barriers is not None
+            barrier_address = int(barriers[lane])
+            pairs = [(to_address, barrier_address)]
+            if mask is not None:
+                low = (1 << RANK_SHIFT) - 1
+                ranks = [r for r in range(16) if int(w.u[mask][lane]) >> r & 1]
+                pairs = [
+                    (to_address & low | r << RANK_SHIFT, barrier_address & low | r << RANK_SHIFT)
+                    for r in ranks
+                ]
+            for one_target, one_barrier in pairs:
+                same_cta(w, lane, one_target, one_barrier, "bulk copy", between)
+                cta, where = place(w, lane, one_target, nbytes, 16, to == "shared::cta")
+                live = usable_barrier(w, lane, one_barrier)
+                if between:
+                    owner, from_where = place(w, lane, from_address, nbytes, 16, True)
+                    origin: Any = (owner, from_where, None)
+                else:
+                    data = w.cta.cluster.launch.memory.bytes_at(from_address, nbytes)
+                    origin = (None, None, data)
+                launch_copy(w, lane, ins, "bulk copy", origin, (cta, where, None), live, True)
+
+    d.emit_visible(step)
+
+
+def store_async(d: Decoder, ins: Instruction) -> None:
+    """`st.async`: registers into a peer's shared memory, with bytes counted on its barrier."""
+    parts = tuple(p for p in ins.parts[2:] if p != _COMPLETE_TX)
+    if len(parts) + 3 != len(ins.parts):
+        raise d.unsupported()
+    how = modifiers(d, parts)
+    width = (type_bits(how.kind) or 0) // 8
+    nbytes = width * how.count
+    if nbytes not in (4, 8, 16) or how.space not in ("shared::cluster", "generic"):
+        raise d.unsupported()
+    generic = how.space == "generic"
+    target = d.address(ins.operands[0], "shared")
+    sources = [d.source(o, how.kind) for o in elements(ins.operands[1], how.count)]
+    barrier = d.address(ins.operands[2], "shared")
+
+    def step(w: Warp, m: Mask) -> None:
+        w.at = ins
+        lanes = lanes_of(m)
+        targets = shared_addresses(w, target(w)[lanes], lanes, generic)
+        barriers = shared_addresses(w, barrier(w)[lanes], lanes, generic)
+        values = np.stack([w.u[s][lanes] for s in sources], axis=1).view(np.uint8)
+        for i, lane in enumerate(lanes.tolist()):
+            same_cta(w, lane, int(targets[i]), int(barriers[i]), "st.async", True)
+            cta, where = place(w, lane, int(targets[i]), nbytes, nbytes, False)
+            live = usable_barrier(w, lane, int(barriers[i]))
+            launch_copy(
+                w, lane, ins, "st.async", (w.cta, None, values[i]), (cta, where, None), live, False
+            )
+
+    d.emit_visible(step)
+
+
+def ordinary(d: Decoder, ins: Instruction) -> None:
+    """`cp.async`: 4, 8 or 16 bytes from global to shared memory, the rest zero-filled."""
+    if not any(p.startswith("shared") for p in ins.parts) or "global" not in ins.parts:
+        raise d.unsupported()
+    operands = [o for o in ins.operands]
+    if "L2::cache_hint" in ins.parts:
+        operands.pop()
+    target = d.address(operands[0], "shared")
+    source = d.address(operands[1], "global")
+    size = d.source(operands[2], "u32")
+    used = d.source(operands[3], "u32") if len(operands) > 3 else size
+
+    def step(w: Warp, m: Mask) -> None:
+        w.at = ins
+        targets, sources = target(w), source(w)
+        for lane in lanes_of(m).tolist():
+            nbytes, wanted = int(w.u[size][lane]), int(w.u[used][lane])
+            if nbytes not in (4, 8, 16) or wanted > nbytes:
+                raise Fault("address", f"cp.async of {nbytes} bytes", "use 4, 8 or 16", lane)
+            address = int(sources[lane])
+            if address % nbytes:
+                raise Fault(
+                    "address",
+                    f"cp.async reads at 0x{address:x}, it must be a multiple of {nbytes}",
+                    "align the source",
+                    lane,
+                )
+            data = np.zeros(nbytes, dtype=np.uint8)
+            if wanted:
+                data[:wanted] = w.cta.cluster.launch.memory.bytes_at(address, wanted)
+            cta, where = place(w, lane, int(targets[lane]), nbytes, nbytes, True)
+            launch_copy(
+                w, lane, ins, "cp.async", (None, None, data), (cta, where, None), None, False,
+                groups_of(w, lane, "ordinary"),
+            )  # fmt: skip
+
+    d.emit_visible(step)
+
+
+def commit(d: Decoder, kind: str) -> None:
+    """`commit_group`."""
+
+    def step(w: Warp, m: Mask) -> None:
+        for lane in lanes_of(m).tolist():
+            groups_of(w, lane, kind).commit()
+
+    d.emit_visible(step)
+
+
+def wait(d: Decoder, ins: Instruction, kind: str) -> None:
+    """`wait_group` and `wait_all`."""
+    everything = "wait_all" in ins.parts
+    leave = None if everything else d.source(ins.operands[0], "u32")
+
+    def step(fragment: Fragment, m: Mask) -> int:
+        w = fragment.warp
+        lanes = lanes_of(m).tolist()
+        for lane in lanes:
+            groups = groups_of(w, lane, kind)
+            if everything and groups.open:
+                groups.commit()
+            if not groups.ready(0 if leave is None else int(w.u[leave][lane])):
+                fragment.wait = groups
+                return BLOCKED
+        for lane in lanes:
+            groups = groups_of(w, lane, kind)
+            clock = groups.observe(0 if leave is None else int(w.u[leave][lane]))
+            if clock is not None:
+                w.cta.cluster.acquire(w, 1 << lane, clock)
+        return NEXT
+
+    d.control(step)
+
+
+def arrive_on(d: Decoder, ins: Instruction) -> None:
+    """`cp.async.mbarrier.arrive`: arrive once all earlier `cp.async` of the thread are done."""
+    if "noinc" not in ins.parts:
+        raise d.unsupported()
+    places = Places(d, ins, 0)
+
+    def step(fragment: Fragment, m: Mask) -> int:
+        w = fragment.warp
+        for lane in lanes_of(m).tolist():
+            groups = groups_of(w, lane, "ordinary")
+            if groups.open:
+                groups.commit()
+            if not groups.ready(0):
+                fragment.wait = groups
+                return BLOCKED
+        for lane, barrier in places.barriers(w, m):
+            clock = groups_of(w, lane, "ordinary").observe(0)
+            known = clock_of(w, lane)
+            rows = w.cta.cluster.release(w, 1 << lane)
+            if clock is not None:
+                rows = join_rows(rows, clock.rows)
+            barrier.arrive(1, rows, rows, known, w.thread0 + lane, lane)
+        return NEXT
+
+    d.control(step)

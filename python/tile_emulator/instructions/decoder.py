@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Turn parsed functions into blocks of steps.
+
+A handler of the table sees one instruction; it asks the decoder for slots of its operands
+(`source`, `target`), and emits steps, or one control step. The decoder adds guards and blocks.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_emulator.errors import PTXError
+from tile_emulator.instructions.program import Block
+from tile_emulator.instructions.slots import Slots
+from tile_emulator.machine.special import DYNAMIC, SPECIAL, dynamic_value
+from tile_emulator.machine.warp import NEXT, Control, Fragment, Mask, Step, Warp
+from tile_emulator.ptx.module import (
+    Function,
+    Imm,
+    Instruction,
+    Mem,
+    Not,
+    Operand,
+    Reg,
+    Sink,
+    Sym,
+    Vec,
+)
+from tile_emulator.ptx.types import type_bits
+
+
+def guarded(steps: list[Step], predicate: int, negated: bool) -> Step:
+    """Run `steps` in the lanes where the predicate holds."""
+
+    def step(w: Warp, m: Mask) -> None:
+        mask = guard_mask(w, m, predicate, negated)
+        if mask is not None:
+            for one in steps:
+                one(w, mask)
+
+    return step
+
+
+def guard_mask(w: Warp, m: Mask, predicate: int, negated: bool) -> Mask | None:
+    """Return the lanes of `m` where the predicate holds, or None when there is none."""
+    values: NDArray[np.bool_] = w.u[predicate]
+    lanes: NDArray[np.bool_] = ~values if negated else values
+    if m is not True:
+        lanes = lanes & m
+    elif lanes.all():
+        return True
+    if not lanes.any():
+        return None
+    return lanes if negated or m is not True else lanes.copy()
+
+
+class Decoder:
+    """Decodes one function; `names` says where variables of the module are."""
+
+    def __init__(
+        self,
+        function: Function,
+        slots: Slots,
+        blocks: list[Block],
+        names: dict[str, tuple[str, int]],
+        entries: dict[str, int],
+        signatures: dict[str, Function],
+        handler: Callable[[str], Callable[[Decoder, Instruction], None] | None],
+        fine: bool,
+        strict: bool,
+    ) -> None:
+        self.function = function
+        self.slots = slots
+        self.blocks = blocks
+        self.names = names
+        self.entries = entries
+        self.signatures = signatures
+        self.handler = handler
+        self.fine = fine
+        self.strict = strict
+        self.registers = {n: slots.new(type_bits(t) or 32) for n, t in function.registers.items()}
+        self.kinds = function.registers
+        self.steps: list[Step] = []
+        self.before: list[Step] = []
+        self.after: list[Step] = []
+        self.visible = False
+        self.control_step: Control | None = None
+        self.control_blocking = False
+        self.targets: list[int] | None = None
+        self.falls_through = True
+        self.meets: list[list[int]] = []
+        self.references: list[tuple[list[int], int]] = []
+        self.ins: Instruction = Instruction("", (), (), None, False, 0, 0, None, ())
+
+    # Operands
+
+    def error(self, message: str) -> PTXError:
+        return PTXError(message, self.ins.line, self.ins.column)
+
+    def unsupported(self) -> PTXError:
+        return self.error(f"unsupported instruction '{self.ins.opcode}'")
+
+    def source(self, operand: Operand, kind: str) -> int:
+        """Return a slot that holds `operand` with exactly the width of type `kind`."""
+        width = type_bits(kind)
+        if width is None:
+            raise self.unsupported()
+        if isinstance(operand, Reg):
+            return self._fit(self.registers[operand.name], width)
+        if isinstance(operand, Imm):
+            return self.slots.constant(width, literal(operand, kind, width))
+        if isinstance(operand, Sym):
+            return self._symbol(operand, width)
+        if isinstance(operand, Not):
+            inner = self.source(operand.value, "pred")
+            temporary = self.slots.new(1)
+            self.before.append(lambda w, m: np.logical_not(w.u[inner], out=w.u[temporary]))
+            return temporary
+        if isinstance(operand, Vec):
+            return self._packed(operand, width)
+        raise self.error(f"unexpected operand of '{self.ins.opcode}'")
+
+    def _fit(self, slot: int, width: int) -> int:
+        if self.slots.widths[slot] == width:
+            return slot
+        temporary = self.slots.new(width)
+
+        def narrow(w: Warp, m: Mask) -> None:
+            np.copyto(w.u[temporary], w.u[slot], casting="unsafe")
+
+        self.before.append(narrow)
+        return temporary
+
+    def _packed(self, operand: Vec, width: int) -> int:
+        """Combine the elements of `{a, b}`, lowest first, into one value."""
+        count = len(operand.items)
+        part = width // count
+        parts = [self.source(item, f"b{part}") for item in operand.items]
+        temporary = self.slots.new(width)
+
+        def pack(w: Warp, m: Mask) -> None:
+            out = w.u[temporary]
+            view = out.view(w.u[parts[0]].dtype)
+            for i, slot in enumerate(parts):
+                view[i::count] = w.u[slot]
+
+        self.before.append(pack)
+        return temporary
+
+    def _symbol(self, operand: Sym, width: int) -> int:
+        name = operand.name
+        if name in SPECIAL:
+            return self.slots.special_register(name, width)
+        if name in DYNAMIC:
+            temporary = self.slots.new(width)
+
+            def read(w: Warp, m: Mask) -> None:
+                w.u[temporary][:] = dynamic_value(w, m, name)
+
+            self.before.append(read)
+            return temporary
+        space, offset = self.place(name)
+        if space == "shared":
+            return self.slots.special_register("shared", width, offset + operand.offset)
+        return self.slots.constant(width, (offset + operand.offset) & ((1 << width) - 1))
+
+    def place(self, name: str) -> tuple[str, int]:
+        """Return the space and the offset of a variable."""
+        found = self.names.get(f"{self.function.name}/{name}") or self.names.get(name)
+        if found is None:
+            raise self.error(f"undefined name '{name}'")
+        return found
+
+    def target(self, operand: Operand, kind: str) -> int:
+        """Return the slot that takes a result of type `kind`; wider registers are extended."""
+        width = type_bits(kind)
+        if width is None:
+            raise self.unsupported()
+        if isinstance(operand, Sink):
+            return self.slots.new(width)
+        if isinstance(operand, Vec):
+            return self._unpacked(operand, width)
+        if not isinstance(operand, Reg):
+            raise self.error(f"expected a register as the result of '{self.ins.opcode}'")
+        slot = self.registers[operand.name]
+        if self.slots.widths[slot] == width:
+            return slot
+        temporary = self.slots.new(width)
+        signed = kind[0] == "s"
+
+        def widen(w: Warp, m: Mask) -> None:
+            value = w.s[temporary] if signed else w.u[temporary]
+            np.copyto(w.s[slot] if signed else w.u[slot], value, casting="unsafe", where=m)
+
+        self.after.append(widen)
+        return temporary
+
+    def _unpacked(self, operand: Vec, width: int) -> int:
+        count = len(operand.items)
+        part = width // count
+        parts = [self.target(item, f"b{part}") for item in operand.items]
+        temporary = self.slots.new(width)
+
+        def unpack(w: Warp, m: Mask) -> None:
+            view = w.u[temporary].view(w.u[parts[0]].dtype)
+            for i, slot in enumerate(parts):
+                np.copyto(w.u[slot], view[i::count], where=m)
+
+        self.after.insert(0, unpack)
+        return temporary
+
+    def address(self, operand: Operand, space: str) -> Callable[[Warp], Any]:
+        """Return a function that gives the lanes' addresses as uint64."""
+        if not isinstance(operand, Mem):
+            raise self.error(f"expected an address in '{self.ins.opcode}'")
+        offset = operand.offset
+        base = operand.base
+        if isinstance(base, Reg):
+            slot = self.registers[base.name]
+            if self.slots.widths[slot] == 64:
+                if not offset:
+                    return lambda w: w.u[slot]
+                added = np.uint64(offset & 0xFFFFFFFFFFFFFFFF)
+                return lambda w: w.u[slot] + added
+            added32 = np.int64(offset)
+            return lambda w: (w.u[slot].astype(np.int64) + added32).astype(np.uint64)
+        base = Sym(base.name, offset) if isinstance(base, Sym) else Imm("int", base.value + offset)
+        slot = self.source(base, "u64")
+        return lambda w: w.u[slot]
+
+    # Emission
+
+    def emit(self, step: Step) -> None:
+        """Add a step of the instruction."""
+        self.steps.append(step)
+
+    def emit_visible(self, step: Step) -> None:
+        """Add a step that other threads can see: under random schedules a switch may follow."""
+        self.steps.append(step)
+        self.visible = True
+
+    def control(self, control: Control, blocking: bool = True) -> None:
+        """Make `control` the end of a block; a blocking one is run again until it lets go."""
+        self.control_step = control
+        self.control_blocking = blocking
+
+    def reference(self, index: int) -> list[int]:
+        """Return a cell for the block of instruction `index` (-1: the function's end)."""
+        cell = [0]
+        self.references.append((cell, index))
+        return cell
+
+    def meet(self) -> list[int]:
+        """Return a cell that will hold the block where lanes that diverge here meet again."""
+        cell = [0]
+        self.meets.append(cell)
+        return cell
+
+    def label(self, operand: Operand) -> int:
+        """Return the index of the instruction that a label stands before."""
+        if not isinstance(operand, Sym):
+            raise self.error("expected a label")
+        return self.label_index(operand.name)
+
+    def label_index(self, name: str) -> int:
+        for scope in reversed(self.ins.scopes):
+            index = self.function.labels.get((scope, name))
+            if index is not None:
+                return index
+        raise self.error(f"undefined label '{name}'")
+
+    # Decoding
+
+    def begin(self, ins: Instruction) -> None:
+        self.ins = ins
+        self.steps, self.before, self.after = [], [], []
+        self.visible = False
+        self.control_step, self.control_blocking = None, False
+        self.targets, self.falls_through = None, True
+
+    def decode(self, ins: Instruction) -> list[Step]:
+        """Run the handler of `ins`; returns its steps, guards included."""
+        self.begin(ins)
+        handler = self.handler(ins.family)
+        if handler is None:
+            raise self.unsupported()
+        try:
+            handler(self, ins)
+        except (IndexError, KeyError, ValueError, TypeError) as error:
+            raise self.error(f"unsupported instruction '{ins.opcode}'") from error
+        steps = self.before + self.steps + self.after
+        if ins.guard is None or not steps:
+            return steps
+        return [guarded(steps, self.registers[ins.guard.name], ins.guard_negated)]
+
+    def guarded_control(self, control: Control) -> Control:
+        """Skip `control` in the lanes where the instruction's guard is false."""
+        guard = self.ins.guard
+        if guard is None:
+            return control
+        predicate, negated = self.registers[guard.name], self.ins.guard_negated
+
+        def step(fragment: Fragment, m: Mask) -> int:
+            mask = guard_mask(fragment.warp, m, predicate, negated)
+            return NEXT if mask is None else control(fragment, mask)
+
+        return step
+
+
+def literal(operand: Imm, kind: str, width: int) -> int:
+    """Return the bits of a literal where a value of type `kind` is wanted."""
+    value = operand.value
+    if operand.kind == "f32" and width == 64:
+        return int(
+            struct.unpack(
+                "<Q", struct.pack("<d", struct.unpack("<f", struct.pack("<I", value))[0])
+            )[0]
+        )
+    if operand.kind == "f64" and width == 32:
+        number = struct.unpack("<d", struct.pack("<Q", value))[0]
+        return int(np.float32(number).view(np.uint32))
+    if operand.kind == "int" and width == 1:
+        return int(value != 0)
+    return value & ((1 << width) - 1)

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Instructions in which the lanes of a warp take part together.
+
+A `.sync` instruction waits until all live lanes of its mask execute it. Lanes that come by another
+way, at the same instruction, are waited for; lanes that never come are a `divergence` error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tile_emulator.errors import Fault
+from tile_emulator.instructions.decoder import Decoder
+from tile_emulator.machine.deadlock import LaneWait
+from tile_emulator.machine.warp import (
+    BLOCKED,
+    LANES,
+    NEXT,
+    Fragment,
+    Mask,
+    Warp,
+    bits_of,
+    first_lane,
+    lanes_of,
+    mask_of,
+)
+from tile_emulator.order.clock import Clock
+from tile_emulator.ptx.module import Instruction, Pair, Sink
+
+Array = Any
+Together = Callable[[Warp, Mask, int], None]
+
+
+def order_lanes(w: Warp, bits: int) -> None:
+    """Let the lanes know each other's past."""
+    cluster = w.cta.cluster
+    cluster.acquire(w, bits, Clock(cluster.release(w, bits)))
+
+
+class Meeting:
+    """Lanes that have come to one `.sync` instruction; the last one acts for all."""
+
+    def __init__(self, mask: int) -> None:
+        self.mask = mask
+        self.here = 0
+        self.done = False
+
+
+def together(
+    d: Decoder, ins: Instruction, members: int, act: Together, any_pc: bool = False
+) -> None:
+    """Emit a step that calls `act(warp, lanes, mask)` once all lanes of the mask are there."""
+    key = ("meeting", "any" if any_pc else id(ins))
+
+    def step(fragment: Fragment, m: Mask) -> int:
+        w = fragment.warp
+        own = ("own", id(fragment))
+        bits = bits_of(m)
+        meeting: Meeting | None = w.keep.get(own)
+        if meeting is None:
+            lane = first_lane(bits)
+            mask = int(w.u[members][lane])
+            if bits & ~mask:
+                raise Fault(
+                    "divergence",
+                    f"{ins.opcode} with mask 0x{mask:08x} is executed by lanes 0x{bits:08x}",
+                    "give a mask that contains the lanes that execute it",
+                    first_lane(bits & ~mask),
+                )
+            if mask & w.live == bits:
+                act(w, m, mask)
+                return NEXT
+            meeting = w.keep.get(key)
+            if meeting is None or meeting.done:
+                meeting = w.keep[key] = Meeting(mask)
+            meeting.here |= bits
+            w.keep[own] = meeting
+        if not meeting.done and meeting.here >= 0 and meeting.mask & w.live & ~meeting.here == 0:
+            act(w, mask_of(meeting.here), meeting.mask)
+            meeting.done = True
+            for other in list(w.cta.cluster.scheduler.waiting):
+                if other.warp is w and isinstance(other.wait, LaneWait):
+                    w.cta.cluster.scheduler.wake(other.wait)
+        if meeting.done:
+            del w.keep[own]
+            return NEXT
+        fragment.wait = LaneWait(meeting.mask, ins.opcode)
+        return BLOCKED
+
+    d.control(step)
+
+
+def warp_barrier(d: Decoder, ins: Instruction) -> None:
+    """`bar.warp.sync`."""
+    members = d.source(ins.operands[0], "b32")
+    together(d, ins, members, lambda w, m, mask: order_lanes(w, bits_of(m)), any_pc=True)
+
+
+def shuffle(d: Decoder, ins: Instruction) -> None:
+    """`shfl.sync` in its four modes, with the optional predicate."""
+    if ins.parts[1] != "sync":
+        raise d.unsupported()
+    mode = ins.parts[2]
+    first = ins.operands[0]
+    predicate = None
+    if isinstance(first, Pair):
+        predicate = d.target(first.second, "pred")
+        first = first.first
+    target = d.target(first, "b32")
+    source = d.source(ins.operands[1], "b32")
+    offset = d.source(ins.operands[2], "b32")
+    control = d.source(ins.operands[3], "b32")
+    members = d.source(ins.operands[4], "b32")
+    lanes = np.arange(LANES, dtype=np.int64)
+
+    def act(w: Warp, m: Mask, mask: int) -> None:
+        b, c = w.u[offset].astype(np.int64) & 31, w.u[control].astype(np.int64)
+        segment = c >> 8 & 31
+        clamp = c & 31
+        limit = (lanes & segment) | (clamp & ~segment)
+        low = lanes & segment
+        if mode == "up":
+            other = lanes - b
+            inside = other >= limit
+        elif mode == "down":
+            other = lanes + b
+            inside = other <= limit
+        elif mode == "bfly":
+            other = lanes ^ b
+            inside = other <= limit
+        else:
+            other = low | (b & ~segment)
+            inside = other <= limit
+        other = np.where(inside, other, lanes)
+        value = w.u[source][other & 31]
+        order_lanes(w, bits_of(m))
+        np.copyto(w.u[target], value, where=m)
+        if predicate is not None:
+            np.copyto(w.u[predicate], inside, where=m)
+
+    if mode not in ("up", "down", "bfly", "idx"):
+        raise d.unsupported()
+    together(d, ins, members, act)
+
+
+def vote(d: Decoder, ins: Instruction) -> None:
+    """`vote.sync`: all, any, uni, ballot."""
+    mode = ins.parts[2]
+    if ins.parts[1] != "sync" or mode not in ("all", "any", "uni", "ballot"):
+        raise d.unsupported()
+    target = d.target(ins.operands[0], "b32" if mode == "ballot" else "pred")
+    source = d.source(ins.operands[1], "pred")
+    members = d.source(ins.operands[2], "b32")
+
+    def act(w: Warp, m: Mask, mask: int) -> None:
+        values = w.u[source][lanes_of(m)]
+        result: Any
+        if mode == "ballot":
+            chosen = w.u[source] if m is True else w.u[source] & m
+            result = np.uint32(bits_of(chosen))
+        elif mode == "all":
+            result = bool(values.all())
+        elif mode == "any":
+            result = bool(values.any())
+        else:
+            result = bool(values.all()) or not values.any()
+        order_lanes(w, bits_of(m))
+        np.copyto(w.u[target], result, where=m)
+
+    together(d, ins, members, act)
+
+
+def match(d: Decoder, ins: Instruction) -> None:
+    """`match.any.sync` and `match.all.sync`."""
+    mode = ins.parts[1]
+    first = ins.operands[0]
+    predicate = None
+    if isinstance(first, Pair):
+        predicate = d.target(first.second, "pred")
+        first = first.first
+    target = d.target(first, "b32")
+    source = d.source(ins.operands[1], ins.parts[-1])
+    members = d.source(ins.operands[2], "b32")
+
+    def act(w: Warp, m: Mask, mask: int) -> None:
+        lanes = lanes_of(m)
+        values = w.u[source][lanes]
+        result = np.zeros(LANES, dtype=np.uint32)
+        if mode == "any":
+            for lane, value in zip(lanes.tolist(), values, strict=False):
+                same = lanes[values == value]
+                result[lane] = sum(1 << int(s) for s in same)
+        elif bool((values == values[0]).all()):
+            result[:] = sum(1 << int(s) for s in lanes)
+        order_lanes(w, bits_of(m))
+        np.copyto(w.u[target], result, where=m)
+        if predicate is not None:
+            np.copyto(w.u[predicate], bool((values == values[0]).all()), where=m)
+
+    together(d, ins, members, act)
+
+
+_REDUCE: dict[str, Any] = {
+    "add": np.add, "min": np.minimum, "max": np.maximum,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+}  # fmt: skip
+
+
+def reduce(d: Decoder, ins: Instruction) -> None:
+    """`redux.sync`."""
+    operation, kind = ins.parts[2], ins.parts[-1]
+    if kind == "f32" or operation not in _REDUCE:
+        raise d.unsupported()
+    target = d.target(ins.operands[0], kind)
+    source = d.source(ins.operands[1], kind)
+    members = d.source(ins.operands[2], "b32")
+    function, signed = _REDUCE[operation], kind[0] == "s"
+
+    def act(w: Warp, m: Mask, mask: int) -> None:
+        values = (w.s if signed else w.u)[source][lanes_of(m)]
+        result = function.reduce(values, dtype=values.dtype)
+        order_lanes(w, bits_of(m))
+        np.copyto((w.s if signed else w.u)[target], result, where=m)
+
+    together(d, ins, members, act)
+
+
+def active_mask(d: Decoder, ins: Instruction) -> None:
+    """`activemask`: the lanes that are together here."""
+    target = d.target(ins.operands[0], "b32")
+    d.emit(lambda w, m: np.copyto(w.u[target], np.uint32(bits_of(m)), where=m))
+
+
+def elect(d: Decoder, ins: Instruction) -> None:
+    """`elect.sync`: the lowest lane of the mask leads."""
+    first = ins.operands[0]
+    leader = predicate = None
+    if isinstance(first, Pair):
+        if not isinstance(first.first, Sink):
+            leader = d.target(first.first, "b32")
+        predicate = d.target(first.second, "pred")
+    else:
+        raise d.unsupported()
+    members = d.source(ins.operands[1], "b32")
+
+    def act(w: Warp, m: Mask, mask: int) -> None:
+        chosen = first_lane(mask & w.live)
+        if leader is not None:
+            np.copyto(w.u[leader], np.uint32(chosen), where=m)
+        np.copyto(w.u[predicate], np.arange(LANES) == chosen, where=m)
+
+    together(d, ins, members, act)

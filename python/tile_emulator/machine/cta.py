@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One CTA: its warps, its named barriers, and what must hold when it ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tile_emulator.errors import Fault
+from tile_emulator.instructions.program import SHARED_BASE
+from tile_emulator.machine.mbarrier import MBarrier, join_rows
+from tile_emulator.machine.warp import LANES, Warp
+from tile_emulator.order.clock import CAUSED, Clock, Rows
+
+if TYPE_CHECKING:
+    from tile_emulator.engine.operations import Operation
+    from tile_emulator.machine.cluster import Cluster
+
+RANK_SHIFT = 24
+
+
+class NamedBarrier:
+    """One of the sixteen barriers of `bar.sync`."""
+
+    def __init__(self) -> None:
+        self.expected: int | None = None
+        self.arrived = 0
+        self.rows: Rows | None = None
+        self.generation = 0
+        self.votes: list[bool] = []
+        self.result: tuple[Rows, list[bool]] | None = None
+        self.members: dict[int, int] = {}
+        self.clock: Clock | None = None
+
+
+class CTA:
+    """Warps with one shared memory."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        rank: int,
+        ctaid: tuple[int, int, int],
+        cluster_ctaid: tuple[int, int, int],
+    ) -> None:
+        launch = cluster.launch
+        self.cluster = cluster
+        self.rank = rank
+        self.ctaid = ctaid
+        self.cluster_ctaid = cluster_ctaid
+        x, y, z = launch.block
+        threads = x * y * z
+        self.warp_count = -(-threads // LANES)
+        gx, gy, _ = launch.grid
+        self.linear = ctaid[0] + gx * (ctaid[1] + gy * ctaid[2])
+        self.barriers: dict[int, NamedBarrier] = {}
+        self.mbarriers: dict[int, MBarrier] = {}
+        self.live_threads = threads
+        self.exited = False
+        self.remote = np.zeros(cluster.thread_count, dtype=np.uint32)
+        self.remote_line = np.zeros(cluster.thread_count, dtype=np.int32)
+        self.copies: dict[int, Operation] = {}
+        self.landed: dict[int, Operation] = {}
+        self.exit_rows: Rows | None = None
+        self.warps: list[Warp] = []
+        for index in range(self.warp_count):
+            lanes = min(LANES, threads - LANES * index)
+            self.warps.append(Warp(self, index, launch.program, (1 << lanes) - 1))
+
+    def shared_address(self, offset: int) -> int:
+        """Return the shared::cta address of a byte; the rank stands in its top byte."""
+        return (self.rank << RANK_SHIFT) + SHARED_BASE + offset
+
+    def first_thread(self) -> int:
+        return self.rank * self.warp_count * LANES
+
+    def thread_exit(self, w: Warp, bits: int) -> None:
+        """Record the end of threads; checks the CTA when they were the last."""
+        rows = self.cluster.release(w, bits)
+        self.exit_rows = join_rows(self.exit_rows, rows)
+        self.live_threads -= bits.bit_count()
+        if self.live_threads == 0:
+            self.exited = True
+            if self.cluster.checks_exit:
+                self._check_exit()
+        for barrier in self.barriers.values():
+            if barrier.arrived and barrier.expected is None:
+                self.complete_if_full(barrier)
+        self.cluster.cluster_barrier_settle()
+
+    def complete_if_full(self, barrier: NamedBarrier) -> None:
+        """Open a named barrier when all expected threads are there."""
+        expected = self.live_threads if barrier.expected is None else barrier.expected
+        if barrier.arrived < expected:
+            return
+        assert barrier.rows is not None
+        barrier.result = (barrier.rows, barrier.votes)
+        barrier.rows, barrier.votes = None, []
+        barrier.arrived, barrier.expected = 0, None
+        barrier.members = {}
+        barrier.generation += 1
+        self.cluster.scheduler.wake(barrier)
+
+    def _knows(self, column: int, epoch: int) -> bool:
+        rows = self.exit_rows
+        assert rows is not None
+        return column < rows.shape[1] and int(rows[CAUSED, column]) >= epoch
+
+    def _check_exit(self) -> None:
+        """A CTA must outlive the copies from and into it, and its peers' accesses."""
+        unknown = list(self.copies.values())
+        unknown += [o for o in self.landed.values() if not self._knows(o.column or 0, o.epoch)]
+        if unknown:
+            operation = unknown[0]
+            side = "into" if operation.target_cta is self else "from"
+            raise Fault(
+                "early-exit",
+                f"CTA rank {self.rank} exits while a {operation.name} {side} it may be in flight",
+                "end the kernel with a cluster barrier, reached after the receiver has waited",
+                None,
+                operation.notes(),
+            )
+        rows = self.exit_rows
+        assert rows is not None
+        late = self.remote > rows[CAUSED, : self.remote.size]
+        if late.any():
+            thread = int(np.argmax(late))
+            raise Fault(
+                "early-exit",
+                f"CTA rank {self.rank} exits although {self.cluster.thread_name(thread)} may still "
+                f"use its shared memory at PTX line {int(self.remote_line[thread])}",
+                "end the kernel with a cluster barrier",
+            )
+
+    def mbarrier(self, offset: int) -> MBarrier | None:
+        return self.mbarriers.get(offset)
+
+    def touched_by(self, threads: Any, line: int) -> None:
+        """Record that threads of peers have used this CTA's memory."""
+        self.remote[threads] = self.cluster.epoch[threads]
+        self.remote_line[threads] = line

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One launch: check it, run its clusters one after another, and turn faults into reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_emulator.errors import EmulationError, Fault, LaunchError
+from tile_emulator.instructions.program import Program
+from tile_emulator.machine.cluster import Cluster
+from tile_emulator.machine.memory import GlobalMemory
+from tile_emulator.machine.scheduler import Budget
+from tile_emulator.machine.warp import first_lane
+
+MAX_SHARED_BYTES = 232448
+MAX_CLUSTER = 16
+
+Triple = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How threads and copies interleave: `eager`, `late`, or `random` with a seed."""
+
+    name: str
+    seed: str = ""
+
+
+@dataclass
+class Report:
+    """What a launch did."""
+
+    kernel: str
+    steps: int = 0
+    clusters: int = 0
+    copies: int = 0
+    copied_bytes: int = 0
+    interleavings: int = 1
+
+
+@dataclass
+class Launch:
+    """What the clusters of one launch have in common."""
+
+    program: Program
+    memory: GlobalMemory
+    grid: Triple
+    block: Triple
+    cluster: Triple
+    explicit_cluster: bool
+    dynamic_bytes: int
+    shared_bytes: int
+    params: NDArray[np.uint8]
+    policy: Policy
+    strict: bool
+    budget: Budget
+    number: int
+
+    def run(self, report: Report) -> None:
+        """Run all clusters; raises EmulationError."""
+        steps = tuple(g // c for g, c in zip(self.grid, self.cluster, strict=False))
+        with np.errstate(all="ignore"):
+            for z in range(steps[2]):
+                for y in range(steps[1]):
+                    for x in range(steps[0]):
+                        cluster = Cluster(self, (x, y, z))
+                        self._run_cluster(cluster)
+                        report.clusters += 1
+                        report.copies += len(cluster.operations)
+                        report.copied_bytes += sum(o.nbytes for o in cluster.operations)
+        report.steps = self.budget.steps
+
+    def _run_cluster(self, cluster: Cluster) -> None:
+        try:
+            cluster.scheduler.run()
+        except Fault as fault:
+            error = self._report(cluster, fault)
+            raise self._cause(cluster, fault) or error from None
+        if cluster.deferred:
+            raise self._deferred(cluster)
+
+    def _cause(self, cluster: Cluster, fault: Fault) -> EmulationError | None:
+        """Find what a fault of arrivals follows from, where bytes were read too early before it.
+
+        The threads at fault stop and the others go on: who writes those bytes explains more.
+        """
+        while fault.kind == "arrivals" and cluster.deferred and cluster.scheduler.stop_current():
+            try:
+                cluster.scheduler.run()
+            except Fault as later:
+                fault = later
+            else:
+                return None
+        return self._report(cluster, fault) if fault.kind in ("race", "in-flight") else None
+
+    def _report(self, cluster: Cluster, fault: Fault) -> EmulationError:
+        written_later = any(d.written_later for d in cluster.deferred)
+        if cluster.deferred and not written_later and fault.kind in ("deadlock", "limit", "trap"):
+            return self._deferred(cluster)
+        fragment = cluster.scheduler.current
+        at, thread = fault.at, fault.thread
+        if fragment is not None and thread is None:
+            at = fragment.warp.at
+            lane = first_lane(fragment.bits) if fault.lane is None else fault.lane
+            thread = fragment.warp.thread0 + lane
+        return self._error(cluster, fault, at, thread)
+
+    def _deferred(self, cluster: Cluster) -> EmulationError:
+        deferred = cluster.deferred[0]
+        return self._error(cluster, deferred.fault, deferred.at, deferred.thread)
+
+    def _error(
+        self, cluster: Cluster, fault: Fault, at: object, thread: int | None
+    ) -> EmulationError:
+        from tile_emulator.ptx.module import Instruction
+
+        cta = position = None
+        if thread is not None:
+            owner, position = cluster.locate(thread)
+            cta = owner.ctaid
+        ins = at if isinstance(at, Instruction) else None
+        return EmulationError(
+            fault.kind,
+            fault.message,
+            advice=fault.advice,
+            ptx_line=ins.line if ins else None,
+            ptx_text=self.program.lines.text(ins.line) if ins else "",
+            source=ins.source if ins else None,
+            cta=cta,
+            thread=position,
+            kernel=self.program.kernel.name,
+            notes=fault.notes,
+        )
+
+
+def triple(value: object, name: str) -> Triple:
+    """Read a dimension given as a number or up to three; raises LaunchError."""
+    values = [value] if isinstance(value, (int, np.integer)) else list(value)  # type: ignore[call-overload]
+    if not 1 <= len(values) <= 3 or any(int(v) < 1 for v in values):
+        raise LaunchError(f"{name} must be one to three positive numbers, got {value!r}")
+    values += [1] * (3 - len(values))
+    return int(values[0]), int(values[1]), int(values[2])
+
+
+def check_launch(program: Program, grid: Triple, block: Triple, cluster: Triple) -> None:
+    """Raise LaunchError where dimensions contradict each other, the kernel or the hardware."""
+    kernel = program.kernel
+    threads = block[0] * block[1] * block[2]
+    ctas = cluster[0] * cluster[1] * cluster[2]
+    if threads > 1024 or block[2] > 64:
+        raise LaunchError(f"block {block} has {threads} threads, the limit is 1024 (64 in z)")
+    if ctas > MAX_CLUSTER:
+        raise LaunchError(f"cluster {cluster} has {ctas} CTAs, the limit is {MAX_CLUSTER}")
+    for axis, g, c in zip("xyz", grid, cluster, strict=False):
+        if g % c:
+            raise LaunchError(f"grid {axis} of {g} is not divisible by the cluster's {c}")
+    if kernel.reqntid is not None and kernel.reqntid != block:
+        raise LaunchError(f"kernel '{kernel.name}' needs block {kernel.reqntid}, got {block}")
+    if kernel.maxntid is not None:
+        x, y, z = kernel.maxntid
+        if threads > x * y * z:
+            raise LaunchError(
+                f"kernel '{kernel.name}' allows {x * y * z} threads a block, got {threads}"
+            )
+    needs = kernel.reqnctapercluster
+    if needs is not None and needs != cluster:
+        raise LaunchError(f"kernel '{kernel.name}' needs cluster {needs}, got {cluster}")

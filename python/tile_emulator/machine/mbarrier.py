@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mbarrier objects: phases, pending arrivals, the transaction count.
+
+A wait is decided by what the waiting thread knows, not by the moment: it passes for a phase that
+has completed, and a wait for the parity of a phase that the thread already knows to be complete
+passes at once, even if the barrier has moved on since. So a wrong parity has the same outcome under
+every schedule.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tile_emulator.errors import Fault
+from tile_emulator.order.clock import CAUSED, SEEN, Clock, Rows, match
+
+if TYPE_CHECKING:
+    from tile_emulator.engine.operations import Operation
+    from tile_emulator.machine.cta import CTA
+
+MAX_COUNT = (1 << 20) - 1
+MAX_TX = (1 << 20) - 1
+
+
+def join_rows(a: Rows | None, b: Rows) -> Rows:
+    """Return the maximum of two sets of rows; `a` may be None."""
+    if a is None:
+        joined: Rows = b.copy()
+        return joined
+    left, right = match(a, b)
+    joined = np.maximum(left, right)
+    return joined
+
+
+class MBarrier:
+    """One live mbarrier."""
+
+    def __init__(
+        self, cta: CTA, offset: int, count: int, column: int, base: int, thread: int, epoch: int
+    ) -> None:
+        self.cta = cta
+        self.offset = offset
+        self.count = count
+        self.column = column
+        self.base = base
+        self.init_thread = thread
+        self.init_epoch = epoch
+        self.init_line = 0
+        self.fences: list[tuple[int, int]] = []
+        self.phase = 0
+        self.pending = count
+        self.tx = 0
+        self.expected = 0
+        self.received = 0
+        self.acquired: Rows | None = None
+        self.acquired_cta: Rows | None = None
+        self.remote_bytes = False
+        self.byte_phases: set[int] = set()
+        self.done: dict[int, tuple[Clock, Clock]] = {}
+        self.log: list[str] = []
+        self.landed: list[Operation] = []
+        self.on_the_way: list[Operation] = []
+
+    @property
+    def name(self) -> str:
+        return f"the mbarrier at shared offset {self.offset} of CTA rank {self.cta.rank}"
+
+    def epoch_after(self, phase: int) -> int:
+        """Return the epoch of this barrier's column once `phase` is complete."""
+        return self.base + phase + 1
+
+    def known_phases(self, clock: Clock, thread: int) -> int:
+        """Return how many phases `thread`, with this clock, knows to be complete.
+
+        It knows a phase that it has observed, and one without bytes whose arrivals it all knows.
+        """
+        known = max(0, clock.get(CAUSED, self.column) - self.base)
+        while known < self.phase:
+            done = self.done.get(known)
+            if done is None:
+                break
+            rows, mine = match(done[0].rows, clock.rows)
+            missing = rows[CAUSED] > mine[CAUSED]
+            missing[self.column] = missing[thread] = False
+            if known in self.byte_phases or missing.any():
+                break
+            known += 1
+        return known
+
+    def knows_previous(self, clock: Clock, thread: int) -> bool:
+        """Tell whether `thread` knows that the phase before the current one is complete."""
+        return self.phase == 0 or self.known_phases(clock, thread) >= self.phase
+
+    def expect(self, nbytes: int, lane: int) -> None:
+        """Raise the transaction count."""
+        if nbytes > MAX_TX or self.tx + nbytes > MAX_TX:
+            raise Fault(
+                "address",
+                f"{self.name} would expect {self.tx + nbytes} bytes, the limit is {MAX_TX}",
+                "split the transfer over several phases or barriers",
+                lane,
+                self.history(),
+            )
+        self.tx += nbytes
+        self.expected += nbytes
+
+    def arrive(
+        self, count: int, rows: Rows, rows_cta: Rows, clock: Clock, thread: int, lane: int
+    ) -> None:
+        """Count an arrival of `thread`, which releases `rows` (`rows_cta` to CTA-scope waits)."""
+        if not self.knows_previous(clock, thread):
+            raise Fault(
+                "arrivals",
+                f"an arrival falls into phase {self.phase} of {self.name}, but the thread has not "
+                f"observed that phase {self.phase - 1} is complete",
+                "arrive once for each phase, after waiting for the one before",
+                lane,
+                self.history(),
+            )
+        if count > self.pending:
+            raise Fault(
+                "arrivals",
+                f"phase {self.phase} of {self.name} gets more than its {self.count} arrivals",
+                "initialise the barrier with the number of arrivals, or let fewer arrive",
+                lane,
+                self.history(),
+            )
+        self.pending -= count
+        self.acquired = join_rows(self.acquired, rows)
+        if self.cta.cluster.launch.strict:
+            self.acquired_cta = join_rows(self.acquired_cta, rows_cta)
+        if self.count <= 8:
+            self.log.append(f"arrival of {self.cta.cluster.thread_name(thread)}")
+        self.settle(lane)
+
+    def complete_bytes(self, operation: Operation) -> None:
+        """Count the bytes of a copy that has landed."""
+        self.on_the_way.remove(operation)
+        self.tx -= operation.nbytes
+        self.received += operation.nbytes
+        if self.tx < -MAX_TX:
+            raise operation.fault(
+                "address",
+                f"the transaction count of {self.name} falls below -{MAX_TX}",
+                "split the transfer over several phases or barriers",
+                self.history(),
+            )
+        self.landed.append(operation)
+        self.byte_phases.add(self.phase)
+        if operation.caused is not None:
+            self.acquired = join_rows(self.acquired, operation.caused)
+            if self.cta.cluster.launch.strict:
+                self.acquired_cta = join_rows(self.acquired_cta, operation.caused)
+        if self.cta.cluster.locate(operation.thread)[0] is not self.cta:
+            self.remote_bytes = True
+        self.settle(operation.thread % 32, operation)
+
+    def settle(self, lane: int, operation: Operation | None = None) -> None:
+        """Complete the phase when nothing is missing."""
+        if self.pending:
+            return
+        if self.tx < 0:
+            fault = Fault(
+                "arrivals",
+                f"phase {self.phase} of {self.name} was armed with {self.expected} bytes and "
+                f"received {self.received}",
+                "arm the phase with exactly the bytes that its copies bring",
+                lane,
+                self.history(),
+            )
+            if operation is not None:
+                fault.thread, fault.at = operation.thread, operation.at
+            raise fault
+        if self.tx > 0:
+            return
+        epoch = self.epoch_after(self.phase)
+        cluster = self.cta.cluster
+        width = max(self.column + 1, cluster.columns)
+        rows = self._finished(self.acquired, width, epoch, True)
+        clock = Clock(rows)
+        clock_cta = clock
+        if cluster.launch.strict:
+            clock_cta = Clock(
+                self._finished(self.acquired_cta, width, epoch, not self.remote_bytes)
+            )
+        self.done[self.phase] = (clock, clock_cta)
+        self.done.pop(self.phase - 4, None)
+        for landed in self.landed:
+            landed.column, landed.epoch = self.column, epoch
+            landed.caused = None
+            cluster.landed(landed)
+        self.phase += 1
+        self.pending = self.count
+        self.expected = self.received = 0
+        self.acquired = self.acquired_cta = None
+        self.remote_bytes = False
+        self.landed, self.log = [], []
+        for late in self.on_the_way:
+            if not self.knows_previous(late.clock, late.thread):
+                raise late.too_early()
+        cluster.scheduler.wake(self)
+
+    def _finished(self, rows: Rows | None, width: int, epoch: int, seen: bool) -> Rows:
+        result = np.zeros((3, width), dtype=np.uint32)
+        if rows is not None:
+            result[:, : rows.shape[1]] = rows
+        if seen:
+            result[SEEN, self.column] = epoch
+        result[CAUSED, self.column] = epoch
+        return result
+
+    def clock_of(self, phase: int, cta_scope: bool) -> Clock | None:
+        """Return what the completion of `phase` tells a waiter, or None when it is long past."""
+        done = self.done.get(phase)
+        return None if done is None else done[1 if cta_scope else 0]
+
+    def history(self) -> tuple[str, ...]:
+        """Say what this phase has got so far."""
+        arrived = self.count - self.pending
+        text = (
+            f"{self.name}: phase {self.phase}, {arrived} of {self.count} arrivals, "
+            f"{self.expected} bytes expected, {self.received} received"
+        )
+        notes = [text]
+        if self.log:
+            notes.append("so far: " + ", ".join(self.log[:4]))
+        return tuple(notes)
+
+
+def state_token(phase: int, pending: int) -> Any:
+    """Encode what `mbarrier.arrive` returns: opaque to PTX, the phase to us."""
+    return np.uint64((phase << 20) | (pending & MAX_COUNT))

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Who runs next, and when copies land.
+
+`eager` runs a fragment until it blocks, and lands a copy at once. `late` lands copies only when
+nothing else can run. `random` switches after any step that others can see, and lands pieces of
+copies, cut at 16 bytes, at any moment.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING, Any
+
+from tile_emulator.engine.operations import PIECE_BYTES, Operation
+from tile_emulator.errors import Fault
+from tile_emulator.machine.deadlock import deadlock
+from tile_emulator.machine.warp import BLOCKED, DONE, NEXT, YIELD, Fragment
+
+if TYPE_CHECKING:
+    from tile_emulator.machine.cluster import Cluster
+
+_QUANTUM = 4096
+_IDLE_ROUNDS = 4
+_LONGEST_POLL = 64
+_POLLS_IN_A_ROW = 16
+
+
+class Budget:
+    """Limits of one launch; `steps` counts instructions of warps."""
+
+    def __init__(self, max_steps: int, max_seconds: float) -> None:
+        self.max_steps = max_steps
+        self.max_seconds = max_seconds
+        self.steps = 0
+        self.end = time.monotonic() + max_seconds
+
+    def check(self) -> None:
+        """Raise Fault when a limit is reached."""
+        if self.steps > self.max_steps:
+            raise Fault(
+                "limit",
+                f"the launch has run {self.steps} warp instructions, the limit is {self.max_steps}",
+                "look for an endless loop, or raise the limit (--max-steps)",
+            )
+        if time.monotonic() > self.end:
+            raise Fault(
+                "limit",
+                f"the launch has run for {self.max_seconds:g} seconds",
+                "use a smaller problem, or raise the limit (--max-seconds)",
+            )
+
+
+class Scheduler:
+    """Runs the fragments of one cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.budget = cluster.launch.budget
+        policy = cluster.launch.policy
+        self.lands = policy.name
+        self.random = random.Random(f"{policy.seed}") if policy.name == "random" else None
+        self.ready: list[Fragment] = []
+        self.waiting: list[Fragment] = []
+        self.flying: list[Operation] = []
+        self.current: Fragment | None = None
+        self.writes = 0
+        self.idle = 0
+
+    def add(self, fragment: Fragment) -> None:
+        self.ready.append(fragment)
+
+    def drop(self, fragment: Fragment) -> None:
+        if fragment in self.ready:
+            self.ready.remove(fragment)
+        elif fragment in self.waiting:
+            self.waiting.remove(fragment)
+
+    def stop_current(self) -> bool:
+        """Run the current fragment no more; returns false where a copy was landing instead."""
+        if self.current is None:
+            return False
+        self.drop(self.current)
+        return True
+
+    def wake(self, key: Any) -> None:
+        """Let the fragments that wait for `key` try again."""
+        self.writes += 1
+        woken = [f for f in self.waiting if f.wait is key]
+        if woken:
+            self.waiting = [f for f in self.waiting if f.wait is not key]
+            for fragment in woken:
+                fragment.wait = None
+            self.ready.extend(woken)
+
+    def polled(self) -> None:
+        """Count a strong load: a fragment that only polls waits for others."""
+        if self.current is not None:
+            self.current.polls += 1
+
+    def issue(self, operation: Operation) -> None:
+        """Put a copy on its way."""
+        self.writes += 1
+        if self.lands == "eager":
+            operation.land(0, operation.nbytes)
+            operation.finish()
+            return
+        start, pieces = 0, []
+        while start < operation.nbytes:
+            stop = operation.nbytes
+            if self.random is not None and self.random.random() < 0.5:
+                units = -(-(stop - start) // PIECE_BYTES)
+                stop = min(stop, start + PIECE_BYTES * self.random.randint(1, units))
+            pieces.append((start, stop))
+            start = stop
+        operation.pieces = pieces
+        self.flying.append(operation)
+
+    def land_one(self) -> None:
+        """Let one piece of a copy land: the oldest, or any under a random schedule."""
+        if self.random is None:
+            at, piece = 0, 0
+        else:
+            at = self.random.randrange(len(self.flying))
+            piece = self.random.randrange(len(self.flying[at].pieces))
+        operation = self.flying[at]
+        start, stop = operation.pieces.pop(piece)
+        self.writes += 1
+        if operation.land(start, stop):
+            del self.flying[at]
+            operation.finish()
+
+    def run(self) -> None:
+        """Run until every thread has ended; raises Fault."""
+        while True:
+            if not self.ready:
+                if self.flying:
+                    self.current = None
+                    self.land_one()
+                    continue
+                if not self.waiting:
+                    break
+                raise deadlock(self.cluster, self.waiting)
+            self.budget.check()
+            if self.random is None:
+                fragment = self.ready[0]
+                self._run(fragment, _QUANTUM)
+            else:
+                if self.flying and self.random.random() < 0.3:
+                    self.land_one()
+                    if not self.ready:
+                        continue
+                fragment = self.random.choice(self.ready)
+                self._run(fragment, self.random.choice((1, 1, 2, 3, 8, 64)))
+        while self.flying:
+            self.land_one()
+
+    def _run(self, fragment: Fragment, quantum: int) -> None:
+        self.current = fragment
+        warp = fragment.warp
+        blocks = warp.program.blocks
+        budget = self.budget
+        writes, polls, blocks_left = self.writes, fragment.polls, quantum
+        enough = polls + _POLLS_IN_A_ROW
+        while quantum > 0:
+            join = fragment.join
+            pc = fragment.pc
+            if join is not None and join.pc == pc:
+                warp.arrive(fragment)
+                return
+            block = blocks[pc]
+            mask = fragment.mask
+            for step in block.body:
+                step(warp, mask)
+            budget.steps += block.instructions
+            control = block.control
+            if control is None:
+                fragment.pc = block.next
+            else:
+                warp.at = fragment.at = block.at
+                result = control(fragment, mask)
+                if result >= 0:
+                    fragment.pc = result
+                elif result == NEXT:
+                    fragment.pc = block.next
+                elif result == DONE:
+                    return
+                elif result == BLOCKED:
+                    self.ready.remove(fragment)
+                    self.waiting.append(fragment)
+                    return
+                elif result == YIELD:
+                    fragment.pc = block.next
+                    fragment.polls += 1
+                    break
+            quantum -= 1
+            if fragment.polls > enough:
+                break
+        self._rotate(fragment)
+        fragment.quiet = 0 if fragment.polls > polls else fragment.quiet + blocks_left - quantum
+        if self.writes == writes and fragment.polls > polls:
+            self._idle()
+        elif self.writes != writes or fragment.quiet > _LONGEST_POLL:
+            self.idle = 0
+
+    def _rotate(self, fragment: Fragment) -> None:
+        if len(self.ready) > 1:
+            self.ready.remove(fragment)
+            self.ready.append(fragment)
+
+    def _idle(self) -> None:
+        """A fragment has only polled: when all do, copies land, or nothing ever will."""
+        self.idle += 1
+        rounds = _IDLE_ROUNDS * (16 if self.random is not None else 1)
+        if self.idle <= rounds * len(self.ready):
+            return
+        self.idle = 0
+        if self.flying:
+            self.current = None
+            self.land_one()
+        else:
+            raise deadlock(self.cluster, self.waiting + self.ready)

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Warps of 32 lanes, and the fragments into which divergence cuts them.
+
+A fragment is a set of lanes with one program counter. A divergent branch makes two of them, which
+run independently and meet again at the immediate post-dominator of the branch (`Join`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_emulator.order.clock import Clock
+
+if TYPE_CHECKING:
+    from tile_emulator.instructions.program import Program
+    from tile_emulator.machine.cta import CTA
+    from tile_emulator.ptx.module import Instruction
+
+LANES = 32
+FULL = 0xFFFFFFFF
+
+Lanes = NDArray[np.bool_]
+Mask = Literal[True] | Lanes
+Step = Callable[["Warp", Mask], object]
+Control = Callable[["Fragment", Mask], int]
+
+# What a control step returns instead of the block to go to.
+NEXT = -1
+BLOCKED = -2
+DONE = -3
+YIELD = -4
+
+_masks: dict[int, Mask] = {FULL: True}
+
+
+def mask_of(bits: int) -> Mask:
+    """Turn lane bits into what NumPy's `where=` takes: True for all lanes, or an array."""
+    mask = _masks.get(bits)
+    if mask is None:
+        mask = np.array([bits >> lane & 1 for lane in range(LANES)], dtype=np.bool_)
+        mask.setflags(write=False)
+        if len(_masks) > 4096:
+            _masks.clear()
+            _masks[FULL] = True
+        _masks[bits] = mask
+    return mask
+
+
+def bits_of(mask: Mask) -> int:
+    """Turn a mask into lane bits."""
+    if mask is True:
+        return FULL
+    return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")
+
+
+ALL_LANES = np.arange(LANES)
+
+
+def lanes_of(mask: Mask) -> NDArray[np.intp]:
+    """Return the indices of the active lanes."""
+    return ALL_LANES if mask is True else np.flatnonzero(mask)
+
+
+def first_lane(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1
+
+
+class Join:
+    """Where the lanes of a divergent branch meet again."""
+
+    __slots__ = ("arrived", "calls", "expected", "parent", "pc")
+
+    def __init__(
+        self, pc: int, expected: int, parent: Join | None, calls: tuple[tuple[int, Any], ...]
+    ) -> None:
+        self.pc = pc
+        self.expected = expected
+        self.arrived = 0
+        self.parent = parent
+        self.calls = calls
+
+
+class Fragment:
+    """Lanes of one warp that share a program counter (a block of the program)."""
+
+    __slots__ = ("at", "bits", "calls", "join", "mask", "pc", "polls", "quiet", "wait", "warp")
+
+    def __init__(
+        self, warp: Warp, pc: int, bits: int, join: Join | None, calls: tuple[tuple[int, Any], ...]
+    ) -> None:
+        self.warp = warp
+        self.pc = pc
+        self.bits = bits
+        self.mask: Mask = mask_of(bits)
+        self.join = join
+        self.calls = calls
+        self.wait: Any = None
+        self.polls = 0
+        self.quiet = 0
+        self.at: Instruction | None = None
+
+    def set_bits(self, bits: int) -> None:
+        self.bits = bits
+        self.mask = mask_of(bits)
+
+
+class Warp:
+    """Registers, local memory, clocks and fragments of 32 lanes."""
+
+    __slots__ = (
+        "at",
+        "cta",
+        "f",
+        "fragments",
+        "groups",
+        "index",
+        "keep",
+        "live",
+        "local",
+        "pending",
+        "program",
+        "s",
+        "thread0",
+        "threads",
+        "u",
+    )
+
+    def __init__(self, cta: CTA, index: int, program: Program, bits: int) -> None:
+        self.cta = cta
+        self.index = index
+        self.program = program
+        self.live = bits
+        self.thread0 = (cta.rank * cta.warp_count + index) * LANES
+        self.threads = np.arange(self.thread0, self.thread0 + LANES, dtype=np.int32)
+        self.at: Instruction | None = None
+        self.local = np.zeros((LANES, program.local_bytes), dtype=np.uint8)
+        self.u: list[Any] = []
+        self.s: list[Any] = []
+        self.f: list[Any] = []
+        self.keep: dict[Any, Any] = {}
+        program.make_registers(self)
+        self.fragments = [Fragment(self, program.entry_pc, bits, None, ())]
+        self.groups: list[tuple[int, Clock]] = [(FULL, cta.cluster.first_clock)]
+
+    def diverge(self, fragment: Fragment, taken: int, target: int, other: int, meet: int) -> None:
+        """Split `fragment`: lanes `taken` go to `target`, the rest to `other`."""
+        join = fragment.join
+        if join is None or join.pc != meet or join.calls != fragment.calls:
+            join = Join(meet, fragment.bits, join, fragment.calls)
+        self.fragments.remove(fragment)
+        rest = fragment.bits & ~taken
+        for bits, pc in ((taken, target), (rest, other)):
+            piece = Fragment(self, pc, bits, join, fragment.calls)
+            self.fragments.append(piece)
+            self.cta.cluster.scheduler.add(piece)
+        self.cta.cluster.scheduler.drop(fragment)
+
+    def arrive(self, fragment: Fragment) -> None:
+        """Take `fragment`, which has reached its join, out; go on when it was the last."""
+        join = fragment.join
+        assert join is not None
+        self.fragments.remove(fragment)
+        self.cta.cluster.scheduler.drop(fragment)
+        join.arrived |= fragment.bits
+        self._settle(join)
+
+    def _settle(self, join: Join | None) -> None:
+        while join is not None and join.arrived == join.expected:
+            if join.arrived:
+                merged = Fragment(self, join.pc, join.arrived, join.parent, join.calls)
+                self.fragments.append(merged)
+                self.cta.cluster.scheduler.add(merged)
+                join.expected = join.arrived = 0
+                return
+            join = join.parent
+
+    def retire(self, fragment: Fragment, bits: int) -> None:
+        """End the threads `bits` of `fragment`."""
+        self.live &= ~bits
+        rest = fragment.bits & ~bits
+        join = fragment.join
+        if rest:
+            fragment.set_bits(rest)
+        else:
+            self.fragments.remove(fragment)
+            self.cta.cluster.scheduler.drop(fragment)
+        chain = join
+        while chain is not None:
+            chain.expected &= ~bits
+            chain = chain.parent
+        if not rest:
+            self._settle(join)
+        self.cta.thread_exit(self, bits)
+
+    def lane_clocks(self, bits: int) -> list[tuple[int, Clock]]:
+        """Return the lanes `bits` grouped by what they know."""
+        groups = self.groups
+        if len(groups) == 1:
+            return [(bits, groups[0][1])]
+        return [(have & bits, clock) for have, clock in groups if have & bits]
+
+    def set_clock(self, bits: int, clock: Clock) -> None:
+        """Let the lanes `bits` know exactly `clock`."""
+        if bits == FULL or bits == self.live:
+            self.groups = [(FULL, clock)]
+            return
+        groups: list[tuple[int, Clock]] = []
+        for have, known in self.groups:
+            have &= ~bits
+            if known is clock:
+                bits |= have
+            elif have & self.live:
+                groups.append((have, known))
+        groups.append((bits, clock))
+        self.groups = groups

@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Say what is wrong when the shadow finds accesses that are not ordered.
+
+The kind depends on who the two sides are, never on which of them came first in this run: two
+ordinary accesses make a `race`, an ordinary access and a copy are `in-flight`, a missing proxy
+fence between ordered ones is `proxy-fence`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_emulator.errors import Fault
+from tile_emulator.order.clock import FENCED, SEEN, Clock
+
+if TYPE_CHECKING:
+    from tile_emulator.engine.operations import Operation
+    from tile_emulator.machine.warp import Warp
+    from tile_emulator.order.shadow import Shadow
+
+Bytes = NDArray[np.bool_]
+_WAIT = "wait on the copy's mbarrier before touching these bytes"
+_SYNC = "put a barrier (bar.sync, bar.warp.sync, an mbarrier) between the two accesses"
+_FENCE = "execute fence.proxy.async after the ordinary access and before the copy is issued"
+_FREE = "let a thread that has waited for the copy tell the writer so (arrive, cluster barrier)"
+
+
+def _at(index: Any, position: int) -> int:
+    return index.start + position if type(index) is slice else int(index[position])
+
+
+class Conflicts:
+    """Raises the faults of one `Shadow`."""
+
+    def __init__(self, shadow: Shadow) -> None:
+        self.shadow = shadow
+
+    def _place(self, flat: int) -> str:
+        cluster = self.shadow.cluster
+        rank, offset = divmod(flat, cluster.shared_bytes)
+        return f"shared byte {offset} of CTA rank {rank}"
+
+    def _thread(self, thread: int, line: int) -> str:
+        text = self.shadow.cluster.thread_name(thread)
+        return f"{text} at PTX line {line}" if line else text
+
+    def _first(self, bad: Bytes, index: Any, threads: Any, w: Warp) -> tuple[int, int, int]:
+        position = int(np.argmax(bad))
+        flat = _at(index, position)
+        return position, flat, int(threads[position]) - w.thread0
+
+    # Ordinary accesses
+
+    def read_of_unknown_write(
+        self, w: Warp, index: Any, threads: Any, known: Bytes, strong: bool
+    ) -> None:
+        shadow = self.shadow
+        writer = shadow.writer[index]
+        bad = ~known
+        if strong:
+            bad = bad & ~(shadow.writer_strong[index] & (writer >= 0))
+        if not bad.any():
+            return
+        position, flat, lane = self._first(bad, index, threads, w)
+        number = int(writer[position])
+        if number < 0:
+            operation = shadow.cluster.operations[-1 - number]
+            raise Fault(
+                "in-flight",
+                f"{self._place(flat)} is read before its {operation.name} was observed to complete",
+                _WAIT,
+                lane,
+                operation.notes(),
+            )
+        line = int(shadow.writer_line[flat])
+        raise Fault(
+            "race",
+            f"{self._place(flat)} is read, unordered with its write by "
+            f"{self._thread(number, line)}",
+            _SYNC,
+            lane,
+        )
+
+    def read_of_nothing(self, w: Warp, index: Any, threads: Any) -> None:
+        shadow = self.shadow
+        bad = ~shadow.written[index]
+        _position, flat, lane = self._first(bad, index, threads, w)
+        fault = Fault(
+            "uninitialised-read",
+            f"{self._place(flat)} is read although nothing has been written there",
+            "write the bytes first, or check the offset",
+            lane,
+        )
+        where = np.arange(index.start, index.stop) if type(index) is slice else index
+        shadow.cluster.defer(fault, w.at, w.thread0 + lane, where[bad])
+
+    def write_after_unknown_write(
+        self, w: Warp, index: Any, threads: Any, known: Bytes, strong: bool, values: Any
+    ) -> None:
+        shadow = self.shadow
+        writer = shadow.writer[index]
+        bad = ~known
+        if strong:
+            bad = bad & ~(shadow.writer_strong[index] & (writer >= 0))
+        if not shadow.cluster.launch.strict:
+            same = shadow.cluster.shared[index] == values.ravel()
+            bad = bad & ~(same & (writer >= 0))
+        if not bad.any():
+            return
+        position, flat, lane = self._first(bad, index, threads, w)
+        number = int(writer[position])
+        if number < 0:
+            operation = shadow.cluster.operations[-1 - number]
+            raise Fault(
+                "in-flight",
+                f"{self._place(flat)} is written, unordered with the {operation.name} that writes "
+                "it too",
+                _WAIT,
+                lane,
+                operation.notes(),
+            )
+        line = int(shadow.writer_line[flat])
+        raise Fault(
+            "race",
+            f"{self._place(flat)} is written, unordered with a write by "
+            f"{self._thread(number, line)}",
+            _SYNC,
+            lane,
+        )
+
+    def write_after_unknown_read(
+        self,
+        w: Warp,
+        clock: Clock,
+        index: Any,
+        threads: Any,
+        reader: Any,
+        known: Bytes,
+        strong: bool,
+    ) -> None:
+        shadow = self.shadow
+        bad = ~known & (reader >= 0)
+        for number in np.unique(reader[reader < 0]).tolist():
+            here = reader == number
+            for thread in self._unknown_members(clock, number):
+                bad |= here & (threads != thread)
+        if strong:
+            bad = bad & ~shadow.reader_strong[index]
+        if not bad.any():
+            return
+        position, flat, lane = self._first(bad, index, threads, w)
+        number = int(reader[position])
+        if number < 0:
+            mine = int(threads[position])
+            number = next(t for t in self._unknown_members(clock, number) if t != mine)
+        line = int(shadow.reader_line[flat])
+        raise Fault(
+            "race",
+            f"{self._place(flat)} is written, unordered with its read by "
+            f"{self._thread(number, line)}",
+            _SYNC,
+            lane,
+        )
+
+    def _unknown_members(self, clock: Clock, number: int) -> list[int]:
+        members = self.shadow.sets[-1 - number]
+        seen = clock.rows[SEEN]
+        return [thread for thread, epoch in members.items() if int(seen[thread]) < epoch]
+
+    def write_under_copy(self, w: Warp, clock: Clock, index: Any, threads: Any) -> None:
+        shadow = self.shadow
+        readers = shadow.copy_reader[index]
+        for number in np.unique(readers[readers >= 0]).tolist():
+            for member in shadow.copies_of(number):
+                operation = shadow.cluster.operations[member]
+                if operation.known(clock, SEEN):
+                    continue
+                _, flat, lane = self._first(readers == number, index, threads, w)
+                raise Fault(
+                    "in-flight",
+                    f"{self._place(flat)} is overwritten while a {operation.name} may still "
+                    "read it",
+                    _FREE,
+                    lane,
+                    operation.notes(),
+                )
+
+    def same_instruction(self, w: Warp, lanes: Any, flat: Any, values: Any) -> None:
+        seen: dict[int, int] = {}
+        for i, start in enumerate(flat.tolist()):
+            other = seen.setdefault(start, i)
+            if other != i and not np.array_equal(values[other], values[i]):
+                raise Fault(
+                    "race",
+                    f"{self._place(start)} is written with different values by lanes "
+                    f"{lanes[other]} and {lanes[i]} of one instruction",
+                    "give each thread its own bytes, or let one thread write",
+                    int(lanes[i]),
+                )
+
+    def write_on_barrier(self, w: Warp, index: Any, threads: Any) -> None:
+        _, flat, lane = self._first(self.shadow.barrier[index], index, threads, w)
+        raise Fault(
+            "address",
+            f"{self._place(flat)} belongs to a live mbarrier and is overwritten by an ordinary "
+            "store",
+            "keep data and barriers apart, or execute mbarrier.inval first",
+            lane,
+        )
+
+    # Copies
+
+    def copy_of_unknown_write(self, operation: Operation, index: slice, known: Bytes) -> None:
+        position = int(np.argmax(~known))
+        flat = index.start + position
+        number = int(self.shadow.writer[flat])
+        if number < 0:
+            before = self.shadow.cluster.operations[-1 - number]
+            raise operation.fault(
+                "in-flight",
+                f"{self._place(flat)} is read by a {operation.name} before the {before.name} that "
+                "writes it was observed to complete",
+                "wait on the first copy's mbarrier before issuing the second",
+                before.notes(),
+            )
+        line = int(self.shadow.writer_line[flat])
+        raise operation.fault(
+            "in-flight",
+            f"{self._place(flat)} is read by a {operation.name}, unordered with its write by "
+            f"{self._thread(number, line)}",
+            "put a barrier between the writes of the source and the copy",
+        )
+
+    def copy_of_nothing(self, operation: Operation, index: slice) -> None:
+        bad = ~self.shadow.written[index]
+        flat = index.start + int(np.argmax(bad))
+        fault = operation.fault(
+            "uninitialised-read",
+            f"{self._place(flat)} is copied although nothing has been written there",
+            "write the source first, or check its offset and size",
+        )
+        where = np.arange(index.start, index.stop)[bad]
+        self.shadow.cluster.defer(fault, operation.at, operation.thread, where)
+
+    def unfenced(self, operation: Operation, index: slice, fenced: Bytes, reads: bool) -> None:
+        flat = index.start + int(np.argmax(~fenced))
+        number = int(self.shadow.writer[flat])
+        line = int(self.shadow.writer_line[flat])
+        who = (
+            self._thread(number, line)
+            if number >= 0
+            else f"a {self.shadow.cluster.operations[-1 - number].name}"
+        )
+        does = "read" if reads else "overwritten"
+        raise operation.fault(
+            "proxy-fence",
+            f"{self._place(flat)}, written by {who}, is {does} by a {operation.name} without a "
+            "proxy fence in between",
+            _FENCE,
+        )
+
+    def copy_over_copies(self, operation: Operation, clock: Clock, index: slice) -> None:
+        shadow = self.shadow
+        writer = shadow.writer[index]
+        if int(writer.min()) < 0:
+            for number in np.unique(writer[writer < 0]).tolist():
+                before = shadow.cluster.operations[-1 - number]
+                if not before.known(clock, SEEN):
+                    flat = index.start + int(np.argmax(writer == number))
+                    raise operation.fault(
+                        "in-flight",
+                        f"{self._place(flat)} is written by two copies that are not ordered",
+                        "let one thread issue each copy, and wait for the first before the next",
+                        before.notes(),
+                    )
+        readers = shadow.copy_reader[index]
+        for number in np.unique(readers[readers >= 0]).tolist():
+            for member in shadow.copies_of(number):
+                before = shadow.cluster.operations[member]
+                if not before.known(clock, SEEN):
+                    flat = index.start + int(np.argmax(readers == number))
+                    raise operation.fault(
+                        "in-flight",
+                        f"{self._place(flat)} is overwritten by a {operation.name} while a "
+                        f"{before.name} may still read it",
+                        _FREE,
+                        before.notes(),
+                    )
+
+    def copy_over_barrier(self, operation: Operation, index: slice) -> None:
+        flat = index.start + int(np.argmax(self.shadow.barrier[index]))
+        raise operation.fault(
+            "address",
+            f"{self._place(flat)} belongs to a live mbarrier and is overwritten by a "
+            f"{operation.name}",
+            "keep data and barriers apart, and check the destination and size",
+        )
+
+    def copy_over_unknown_write(self, operation: Operation, index: slice, known: Bytes) -> None:
+        flat = index.start + int(np.argmax(~known))
+        number = int(self.shadow.writer[flat])
+        line = int(self.shadow.writer_line[flat])
+        raise operation.fault(
+            "in-flight",
+            f"{self._place(flat)} is overwritten by a {operation.name}, unordered with its write "
+            f"by {self._thread(number, line)}",
+            "put a barrier between the write and the copy",
+        )
+
+    def copy_over_unknown_read(
+        self,
+        operation: Operation,
+        clock: Clock,
+        thread: int,
+        index: slice,
+        reader: Any,
+        known: Bytes,
+    ) -> None:
+        bad = ~known & (reader >= 0)
+        culprit = -1
+        for number in np.unique(reader[reader < 0]).tolist():
+            members = [t for t in self._unknown_members(clock, number) if t != thread]
+            if members:
+                bad |= reader == number
+                culprit = members[0]
+        if not bad.any():
+            return
+        position = int(np.argmax(bad))
+        flat = index.start + position
+        number = int(reader[position])
+        line = int(self.shadow.reader_line[flat])
+        raise operation.fault(
+            "in-flight",
+            f"{self._place(flat)} is read by "
+            f"{self._thread(number if number >= 0 else culprit, line)}, unordered with the "
+            f"{operation.name} that writes it",
+            "let the reader wait for the copy, and acknowledge before the next one is issued",
+        )
+
+    def strict_reads_before_copy(
+        self, operation: Operation, clock: Clock, thread: int, index: slice, reader: Any
+    ) -> None:
+        shadow = self.shadow
+        fenced = clock.rows[FENCED].take(reader, mode="clip") >= shadow.reader_epoch[index]
+        own = reader == thread
+        fenced |= own & (shadow.reader_epoch[index] <= shadow.cluster.fenced[thread])
+        fenced |= reader < 0
+        for number in np.unique(reader[reader < 0]).tolist():
+            for member, epoch in shadow.sets[-1 - number].items():
+                row = clock.rows[FENCED]
+                own_fence = member == thread and epoch <= int(shadow.cluster.fenced[thread])
+                if int(row[member]) < epoch and not own_fence:
+                    fenced &= reader != number
+        if not fenced.all():
+            flat = index.start + int(np.argmax(~fenced))
+            line = int(shadow.reader_line[flat])
+            raise operation.fault(
+                "proxy-fence",
+                f"{self._place(flat)}, read at PTX line {line}, is overwritten by a "
+                f"{operation.name} without a proxy fence in between",
+                _FENCE,
+            )
+
+    def settle_deferred(self, index: Any) -> None:
+        """Turn a read of bytes that nobody had written into a conflict with who writes them now."""
+        cluster = self.shadow.cluster
+        for deferred in cluster.deferred:
+            where = deferred.where
+            if type(index) is slice:
+                hit = bool(((where >= index.start) & (where < index.stop)).any())
+            else:
+                hit = bool(np.isin(where, index).any())
+            if hit:
+                deferred.written_later = True

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Copies of many layouts arrive byte for byte: on the emulator, and on a GPU where there is one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from copy_programs import Copy, Layout, rows
+
+import mlir_tile as mt
+
+DTYPES = {"f16": np.uint16, "f32": np.uint32, "i8": np.uint8, "f64": np.uint64, "index": np.uint64}
+"""Patterns of bits, so that every byte counts; what a float means does not matter here."""
+
+FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "index": np.int64}
+
+COPIES = {
+    "one contiguous tile": Copy("f16", rows(128, 64), rows(128, 64)),
+    "a vector": Copy("f16", rows(256), rows(256)),
+    "rows of one pitch": Copy("f16", Layout((8, 128), (256, 1)), Layout((8, 128), (256, 1))),
+    "rows of two pitches": Copy("f16", Layout((8, 128), (256, 1)), Layout((8, 128), (512, 1))),
+    "packed rows to a pitch": Copy("f16", rows(8, 128), Layout((8, 128), (256, 1))),
+    "two loops": Copy("f16", Layout((2, 8, 64), (1024, 128, 1)), Layout((2, 8, 64), (1024, 64, 1))),
+    "an extent of one": Copy(
+        "f16", Layout((64, 1, 32), (32, 7, 1)), Layout((64, 1, 32), (32, 2048, 1))
+    ),
+    "contiguous in another order": Copy(
+        "f16", Layout((4, 8, 8), (64, 1, 8)), Layout((4, 8, 8), (64, 1, 8))
+    ),
+    "an offset on one side": Copy("f32", Layout((16,), (1,), 4, 20), rows(16)),
+    "offsets on both sides": Copy("f32", Layout((16,), (1,), 4), Layout((16,), (1,), 8, 32)),
+    "a broadcast source": Copy("f32", Layout((4, 64), (0, 1)), rows(4, 64)),
+    "no elements": Copy("f16", rows(0, 64), rows(0, 64)),
+    "bytes": Copy("i8", rows(16, 48), Layout((16, 48), (64, 1))),
+    "doubles": Copy("f64", rows(4, 2), Layout((4, 2), (6, 1))),
+    "indices": Copy("index", rows(10), rows(10)),
+    "many chunks": Copy("f16", Layout((64, 8), (16, 1)), Layout((64, 8), (24, 1))),
+    "backwards on both sides": Copy(
+        "f32", Layout((4, 8), (-8, 1), 24), Layout((4, 8), (-16, 1), 48)
+    ),
+    "a rank at run time": Copy("f16", rows(32, 8), rows(32, 8), runtime_rank=True),
+    "rank 3 of 4": Copy("f16", rows(32, 8), rows(32, 8), (4, 1, 1), 1, 3),
+    "down from rank 2 of 4": Copy(
+        "f16", rows(32, 8), rows(32, 8), (4, 1, 1), 2, 0, runtime_rank=True
+    ),
+    "a cluster of 2 by 2": Copy("f16", rows(32, 8), rows(32, 8), (2, 2, 1), 1, 2),
+    "a cluster of 8": Copy("f16", rows(32, 8), rows(32, 8), (2, 2, 2), 7, 4, runtime_rank=True),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES.keys())
+def test_the_bytes_arrive_and_no_others_change(copy: Copy, device: str) -> None:
+    draw = np.random.default_rng(7)
+    bits = DTYPES[copy.element]
+    a = draw.integers(0, 2**63, copy.src.elements, np.uint64).astype(bits)
+    b = draw.integers(0, 2**63, copy.dst.elements, np.uint64).astype(bits)
+    expected = copy.expected(a, b)
+    with mt.context():
+        executable = mt.compile(mt.parse(copy.program()))
+    kind = FLOATS[copy.element]
+    executable.invoke("main", a.view(kind), b.view(kind), device=device, timeout=60)
+    np.testing.assert_array_equal(b, expected)
+
+
+@pytest.mark.gpu
+def test_the_demonstration_runs_a_thousand_times(demonstration: str) -> None:
+    with mt.context():
+        executable = mt.compile(mt.parse(demonstration))
+    draw = np.random.default_rng(1)
+    for _ in range(1000):
+        a = draw.integers(0, 2**16, (128, 64), np.uint16)
+        b = np.zeros_like(a)
+        executable.invoke("main", a.view(np.float16), b.view(np.float16), device="cuda", timeout=60)
+        np.testing.assert_array_equal(a, b)

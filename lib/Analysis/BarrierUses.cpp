@@ -24,19 +24,20 @@ static void classify(Operation *op, BarrierUses &uses) {
       .Default([&](auto) { uses.hasOthers = true; });
 }
 
-SmallVector<BarrierUses> tile::collectBarrierUses(Operation *kernel) {
+std::vector<BarrierUses> tile::collectBarrierUses(Operation *kernel) {
   llvm::SetVector<Value> groups;
   kernel->walk([&](Operation *op) {
     for (Value operand : op->getOperands())
       if (isa<nvgpu::MBarrierGroupType>(operand.getType()))
         groups.insert(operand);
   });
-  SmallVector<BarrierUses> result;
+  std::vector<BarrierUses> result;
   for (Value group : groups) {
     BarrierUses &uses = result.emplace_back();
     uses.barriers = group;
-    // A group that comes from elsewhere may be used there.
-    uses.hasOthers = !group.getDefiningOp<nvgpu::MBarrierCreateOp>();
+    // What an op other than the creation hands out may be used elsewhere.
+    uses.hasOthers = group.getDefiningOp() &&
+                     !group.getDefiningOp<nvgpu::MBarrierCreateOp>();
     SmallVector<Operation *> users(group.getUsers());
     for (Operation *user : llvm::reverse(users))
       classify(user, uses);

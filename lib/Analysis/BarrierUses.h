@@ -24,7 +24,7 @@ struct BarrierUses {
 };
 
 /// The barrier groups that are used in `kernel`.
-llvm::SmallVector<BarrierUses> collectBarrierUses(mlir::Operation *kernel);
+std::vector<BarrierUses> collectBarrierUses(mlir::Operation *kernel);
 
 /// The place in the group that `op` uses.
 mlir::Value barrierIndexOf(mlir::Operation *op);

@@ -74,21 +74,20 @@ static void checkArm(Operation *arm, const BarrierUses &uses,
   if (bytes.empty() || isSum(*armed, bytes))
     return;
   InFlightDiagnostic diag = report(arm);
-  diag << "arms the barrier with " << *armed
+  diag << "barrier is armed with " << *armed
        << " bytes, which the copies into it cannot add up to: they bring ";
   llvm::interleave(
       bytes,
       [&](auto entry) {
-        if (entry.second != kUnbounded && entry.second > 1)
-          diag << "up to " << entry.second << " times ";
         diag << entry.first;
+        if (entry.second != kUnbounded)
+          diag << " (at most " << entry.second << " times)";
       },
       [&] { diag << " or "; });
-  diag << " bytes";
+  diag << " bytes each";
   diag.attachNote()
       << "arm it with the bytes of the copies that complete in one "
-         "phase, by tile.expect for their destinations, or it "
-         "never completes";
+         "phase, or it never completes";
 }
 
 void tile::checkTransactionBytes(const BarrierUses &uses,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A ring of four CTAs with two stages, built in Python: send to the next rank, receive from the last.
+"""A ring of four CTAs with two stages, built in Python: send to the next rank.
 
 python examples/ring.py [--ptx]     run and compare; or print the kernel's PTX
 """

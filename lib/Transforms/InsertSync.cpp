@@ -70,29 +70,15 @@ static void insertInitFences(Region &body) {
   }
 }
 
-/// Moves `builder` to the earliest place that every thread passes after the
-/// initialisations.
-static bool setPointAfterInits(OpBuilder &builder, const SyncFlow &flow,
-                               Operation *kernel, Region &body) {
-  if (flow.inits.empty()) {
-    builder.setInsertionPointToStart(&body.front());
-    return true;
-  }
-  SmallVector<Operation *> anchors;
-  for (Operation *init : flow.inits)
-    anchors.push_back(body.findAncestorOpInRegion(*init));
-  PostDominanceInfo postDominance(kernel);
-  Block *block = anchors.front()->getBlock();
-  for (Operation *anchor : anchors)
-    if (block)
-      block =
-          postDominance.findNearestCommonDominator(block, anchor->getBlock());
-  if (!block)
-    return false;
+/// Whether `builder` could be moved behind the initialisations in `block`, or
+/// to its start.
+static bool setPointIn(OpBuilder &builder, Block *block,
+                       ArrayRef<Operation *> inits) {
   Operation *last = nullptr;
-  for (Operation *anchor : anchors)
-    if (anchor->getBlock() == block && (!last || last->isBeforeInBlock(anchor)))
-      last = anchor;
+  for (Operation *init : inits)
+    if (Operation *anchor = block->findAncestorOpInBlock(*init))
+      if (!last || last->isBeforeInBlock(anchor))
+        last = anchor;
   if (!last) {
     builder.setInsertionPointToStart(block);
     return true;
@@ -105,24 +91,53 @@ static bool setPointAfterInits(OpBuilder &builder, const SyncFlow &flow,
   return true;
 }
 
+/// The blocks that every thread passes once it has initialised, the earliest
+/// first.
+static SmallVector<Block *> blocksAfter(ArrayRef<Operation *> inits,
+                                        Operation *kernel, Region &body) {
+  if (inits.empty() || body.hasOneBlock())
+    return {&body.front()};
+  PostDominanceInfo postDominance(kernel);
+  Block *common = body.findAncestorBlockInRegion(*inits.front()->getBlock());
+  for (Operation *init : inits)
+    if (common)
+      common = postDominance.findNearestCommonDominator(
+          common, body.findAncestorBlockInRegion(*init->getBlock()));
+  SmallVector<Block *> blocks;
+  if (!common)
+    return blocks;
+  for (DominanceInfoNode *node = postDominance.getNode(common);
+       node && node->getBlock(); node = node->getIDom())
+    blocks.push_back(node->getBlock());
+  return blocks;
+}
+
+static Operation *findTooEarly(Region &body) {
+  SyncFlow flow(body);
+  auto found = llvm::find_if(flow.remotes, [&](Operation *remote) {
+    return flow.comesTooEarly(remote);
+  });
+  return found == flow.remotes.end() ? nullptr : *found;
+}
+
 /// The cluster barrier before the first op that reaches into a peer.
 static LogicalResult insertStart(Operation *kernel, Region &body) {
-  SyncFlow flow(body);
-  auto tooEarly = [&](const SyncFlow &flow) {
-    return llvm::find_if(flow.remotes, [&](Operation *remote) {
-      return flow.comesTooEarly(remote);
-    });
-  };
-  if (tooEarly(flow) == flow.remotes.end())
+  Operation *remote = findTooEarly(body);
+  if (!remote)
     return success();
+  SmallVector<Operation *> inits = SyncFlow(body).inits;
   OpBuilder builder(kernel->getContext());
-  if (setPointAfterInits(builder, flow, kernel, body)) {
+  for (Block *block : blocksAfter(inits, kernel, body)) {
+    if (!setPointIn(builder, block, inits))
+      continue;
     buildClusterBarrier(builder, kernel->getLoc());
-    SyncFlow after(body);
-    if (tooEarly(after) == after.remotes.end())
+    if (!findTooEarly(body))
       return success();
+    // Not on the way to every use: take it back.
+    Operation *behind = &*builder.getInsertionPoint();
+    behind->getPrevNode()->erase();
+    behind->getPrevNode()->erase();
   }
-  Operation *remote = *tooEarly(flow);
   InFlightDiagnostic diag = remote->emitOpError(
       "must follow a cluster barrier, and there is no place for one that every "
       "thread passes after the barrier's initialisation and before this use");

@@ -18,9 +18,9 @@ from mlir.dialects import arith
 class PipelineState:
     """Where one side of a ring of `stages` buffers stands.
 
-    `stage`, an `index`, is the buffer of this step; `parity`, an `i1`, is that of the phase to wait for
-    on `barrier`. A ring has either a barrier for each stage, whose parity changes once a turn, or one
-    barrier for all of them, whose parity changes with each step.
+    `stage`, an `index`, is the buffer of this step; `parity`, an `i1`, is that of the phase to wait
+    for on `barrier`. A ring has either a barrier for each stage, whose parity changes once a turn,
+    or one barrier for all of them, whose parity changes with each step.
 
         state = PipelineState.consumer(stages=2)
         for _, carried, _ in scf.for_(first, last, step, iter_args=state.values):
@@ -47,9 +47,9 @@ class PipelineState:
     def producer(cls, stages: int, barriers: int | None = None) -> PipelineState:
         """Return the state of a side that first finds everything free: parity 1.
 
-        A wait for the phase before a barrier's first one returns at once, so that the first turn needs
-        no case of its own. With one barrier for several stages that would be so for the first step
-        only: such a producer begins to wait when the ring is full, as a consumer.
+        A wait for the phase before a barrier's first one returns at once, so that the first turn
+        needs no case of its own. One barrier for several stages can tell only neighbouring phases
+        apart: there the producer waits, from the second step on, for what freed the step before.
         """
         return cls._first(stages, barriers, parity=1)
 

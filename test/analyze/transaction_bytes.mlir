@@ -88,6 +88,7 @@ gpu.func @another_barrier(%rank: i32, %bars: !bars)
   // expected-warning @+2 {{barrier is armed with 64 bytes, which the copies into it cannot add up to: they bring 128 bytes each}}
   // expected-note @+1 {{arm it with the bytes of the copies that complete in one phase, or it never completes}}
   nvgpu.mbarrier.arrive.expect_tx %bars[%c0], %bytes : !bars
+  nvgpu.mbarrier.arrive.expect_tx %bars[%c1], %bytes : !bars
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%c1]) : !tile to !tile, !bars
   tile.copy_async %src_pair to %dst_pair cta(%rank) mbarrier(%bars[%c0]) : !pair to !pair, !bars
   nvvm.cluster.arrive

@@ -24,7 +24,7 @@ def legalize_wait(op: tile.WaitOp, rewriter: PatternRewriter) -> None:
 
 
 def spin(op: tile.WaitOp) -> None:
-    """Build `while (!try_wait(barrier, parity))`, with a count of the failures where it is bounded."""
+    """Build `while (!try_wait(barrier, parity))`, with a count of failures where it is bounded."""
     i1, i32 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(32)
     barrier = own_barrier(op.barriers, op.barrier_index)
     parity = arith.extui(i32, op.parity)

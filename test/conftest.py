@@ -13,3 +13,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="draw N random cases in each test that is checked against an oracle, instead of the"
         " same few thousand every time",
     )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests measured, wherever they ran: a worker process cannot print it itself."""
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, value in report.user_properties:
+            if name == "measured":
+                terminalreporter.write_line(f"{report.nodeid}: {value}")

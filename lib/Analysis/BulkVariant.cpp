@@ -193,6 +193,18 @@ std::variant<CopyPlan, Refusal> tile::planBulk(const CopyProblem &problem) {
             ", it must be a multiple of 16",
         "choose layouts that agree on runs of a multiple of 16 bytes");
 
+  // The plan's start is then not what the address is made from, so it cannot
+  // carry the shift.
+  for (auto [side, tile, shift] : {std::tuple<StringRef, const Tile &, int64_t>(
+                                       "source", src, runs->srcShift),
+                                   {"destination", dst, runs->dstShift}})
+    if (tile.offsetInDescriptor && shift != 0)
+      return refuse(
+          side + " must have a constant offset in its type where the "
+                 "destination runs backwards, got '?'",
+          "give both sides a constant offset, or strides that are not "
+          "negative");
+
   CopyPlan plan;
   SmallVector<int64_t> srcSteps, dstSteps;
   plan.count = 1;

@@ -24,11 +24,24 @@ static Value sameAlignedPointer(Value memref) {
   return {};
 }
 
+/// Upstream asserts that the strides of an identity layout fit 64 bits; here
+/// that is input.
+static LogicalResult getStridesAndOffset(MemRefType type,
+                                         SmallVectorImpl<int64_t> &strides,
+                                         int64_t &offset) {
+  int64_t stride = 1;
+  if (type.getLayout().isIdentity())
+    for (int64_t extent : type.getShape())
+      if (extent > 0 && llvm::MulOverflow(stride, extent, stride))
+        return failure();
+  return type.getStridesAndOffset(strides, offset);
+}
+
 static FailureOr<SmallVector<int64_t>> stridesOf(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   SmallVector<int64_t> strides;
   int64_t offset = 0;
-  if (failed(type.getStridesAndOffset(strides, offset)))
+  if (failed(getStridesAndOffset(type, strides, offset)))
     return failure();
   if (!llvm::any_of(strides, ShapedType::isDynamic))
     return strides;
@@ -51,7 +64,7 @@ static Offset offsetOf(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   SmallVector<int64_t> strides;
   int64_t known = 0;
-  if (succeeded(type.getStridesAndOffset(strides, known)) &&
+  if (succeeded(getStridesAndOffset(type, strides, known)) &&
       !ShapedType::isDynamic(known)) {
     result.known = known;
     return result;
@@ -86,7 +99,7 @@ static std::optional<int64_t> spannedBytes(MemRefType type, int64_t bits) {
   SmallVector<int64_t> strides;
   int64_t offset = 0, elements = 0, total = 0;
   if (!type.hasStaticShape() ||
-      failed(type.getStridesAndOffset(strides, offset)) ||
+      failed(getStridesAndOffset(type, strides, offset)) ||
       ShapedType::isDynamic(offset) ||
       llvm::any_of(strides, ShapedType::isDynamic))
     return std::nullopt;
@@ -166,9 +179,16 @@ std::variant<Tile, Refusal> tile::traceTile(Value memref, Operation *scope) {
   if (failed(strides)) {
     std::string text;
     llvm::raw_string_ostream(text) << type;
+    if (type.getLayout().isIdentity())
+      return Refusal{"must have fewer than 2^63 elements, got " + text, ""};
     return Refusal{"must have a layout of constant strides, got " + text,
                    "give the memref a strided layout with static strides"};
   }
+  SmallVector<int64_t> typeStrides;
+  int64_t typeOffset = 0;
+  tile.offsetInDescriptor =
+      succeeded(getStridesAndOffset(type, typeStrides, typeOffset)) &&
+      ShapedType::isDynamic(typeOffset);
   tile.layout = layout::strided(type.getShape(), *strides);
   tile.offset = offsetOf(memref);
 

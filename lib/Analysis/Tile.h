@@ -31,6 +31,9 @@ struct Tile {
   layout::Layout layout;
   /// Elements from the memref's aligned pointer to the tile's first element.
   Offset offset;
+  /// Whether the memref's type leaves that offset to its descriptor, from which
+  /// it is then taken whole.
+  bool offsetInDescriptor = false;
   /// Bytes from the buffer's start to that aligned pointer; `memref.view` moves
   /// it.
   Offset shiftBytes;

@@ -46,4 +46,35 @@ def TileCheckSync : Pass<"tile-check-sync"> {
   ];
 }
 
+def TileAttachTarget : Pass<"tile-attach-target", "::mlir::ModuleOp"> {
+  let summary = "Give each gpu.module that has no target an NVVM target";
+  let description = [{
+    Unlike `nvvm-attach-target`, leaves a `gpu.module` alone that carries targets already: it would be
+    compiled for both.
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", /*default=*/[{"sm_90"}], "LLVM processor">,
+    Option<"features", "features", "std::string", /*default=*/[{"+ptx81"}], "PTX version">,
+    Option<"optLevel", "O", "unsigned", /*default=*/"3", "LLVM optimization level">,
+  ];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+}
+
+def TilePlaceSharedMemory : Pass<"tile-place-shared-memory", "::mlir::ModuleOp"> {
+  let summary = "Give every workgroup buffer its bytes and its place in shared memory";
+  let description = [{
+    Runs on the outermost module, after gpu-kernel-outlining and convert-nvgpu-to-nvvm and before
+    convert-gpu-to-nvvm. Every workgroup attribution and every `memref.global` in workgroup memory gets
+    the bytes that it spans and an alignment of at least 16. Where they need more than 48 KiB, the
+    largest ones move to the front of dynamic shared memory until the rest fits; the launches in the
+    module ask for as much more, and `tile.dynamic_shared_memory_front` on the kernel says how much, for
+    launchers outside of it. `gpu.dynamic_shared_memory` becomes the memory behind, at its alignment: at
+    least 128, what the attribute `tile.alignment` says, and what `memref.assume_alignment` says.
+
+    Fails with an error on what has no static size, and on kernels that need more than 227 KiB.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 #endif // TILE_PASSES_TD

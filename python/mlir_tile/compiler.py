@@ -129,7 +129,9 @@ def diagnostic_lines(info: ir.DiagnosticInfo) -> list[str]:
     """Return a diagnostic and its notes as lines of `place: severity: message`."""
     severity = info.severity.name.lower()
     lines = [f"{place(info.location)}: {severity}: {info.message}"]
-    return lines + [line for note in info.notes for line in diagnostic_lines(note)]
+    # MLIR prints the whole operation before our own notes, which say how to mend it.
+    notes = [note for note in info.notes if not note.message.startswith("see current operation")]
+    return lines + [line for note in notes for line in diagnostic_lines(note)]
 
 
 def place(location: ir.Location) -> str:

@@ -49,17 +49,14 @@ def legalize() -> str:
 def nvvm(options: Options) -> str:
     """Go on from `legalize` until device code is LLVM IR."""
     target = (
-        f"nvvm-attach-target{{chip={options.chip} features={options.features} "
+        f"tile-attach-target{{chip={options.chip} features={options.features} "
         f"O={options.opt_level}}}"
-    )
-    debug_info = (
-        "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}"
-        if options.line_info
-        else "strip-debuginfo"
     )
     return ", ".join(
         [
             legalize(),
+            target,
+            "tile-check-target",
             "convert-nvgpu-to-nvvm",
             "tile-place-shared-memory",
             "convert-vector-to-scf",
@@ -67,14 +64,16 @@ def nvvm(options: Options) -> str:
             "convert-nvvm-to-llvm",
             "convert-func-to-llvm",
             "expand-strided-metadata",
-            target,
             "lower-affine",
             "convert-arith-to-llvm",
             "convert-index-to-llvm",
             "canonicalize",
             "cse",
-            "gpu.module(convert-gpu-to-nvvm, canonicalize, cse, reconcile-unrealized-casts, "
-            f"{debug_info})",
+            "gpu.module(convert-gpu-to-nvvm, canonicalize, cse, reconcile-unrealized-casts)",
+            # The translation to LLVM IR drops places that are in no function's scope.
+            "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}"
+            if options.line_info
+            else "gpu.module(strip-debuginfo)",
         ]
     )
 
@@ -100,7 +99,7 @@ def binary(options: Options) -> str:
     [
         ("chip", "LLVM processor to compile for, sm_90 or newer", DEFAULT_CHIP),
         ("features", "PTX version, +ptx80 or newer", DEFAULT_FEATURES),
-        ("format", "what to embed: isa (PTX), bin or fatbin", "isa"),
+        ("format", "what to embed: isa (PTX), bin, fatbin or offload", "isa"),
         ("opt-level", "LLVM optimization level, 0 to 3", "3"),
         ("line-info", "keep source places as .loc lines of the PTX", "false"),
     ],

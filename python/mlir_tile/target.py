@@ -3,41 +3,127 @@
 
 import re
 
+from mlir import ir
+
+from .scripted import PassFailure, register_pass
+
 DEFAULT_CHIP = "sm_90"
 DEFAULT_FEATURES = "+ptx81"
 OLDEST_CHIP = 90
 OLDEST_PTX = 80
 
-# Source: PTX ISA, "Release Notes": the version that brought each target, as LLVM 22 knows them.
-FIRST_PTX = {90: 78, 100: 86, 101: 86, 103: 88, 110: 90, 120: 87, 121: 88}
+# What LLVM 22 compiles, found by trying every pair; its own table is not in the wheels. An unknown
+# version is a warning there, and the chip's first one is taken.
+PTX_VERSIONS = (80, 81, 82, 83, 84, 85, 86, 87, 88, 90)
+# The first PTX version of each processor. "f" stands for a family of chips, "a" for one chip only.
+FIRST_PTX = {
+    "sm_90": 80,
+    "sm_90a": 80,
+    "sm_100": 86,
+    "sm_100a": 86,
+    "sm_100f": 88,
+    "sm_101": 86,
+    "sm_101a": 86,
+    "sm_101f": 88,
+    "sm_103": 88,
+    "sm_103a": 88,
+    "sm_103f": 88,
+    "sm_110": 90,
+    "sm_110a": 90,
+    "sm_110f": 90,
+    "sm_120": 87,
+    "sm_120a": 87,
+    "sm_120f": 88,
+    "sm_121": 88,
+    "sm_121a": 88,
+    "sm_121f": 88,
+}
 
 
 def check_target(chip: str, features: str) -> None:
     """Raise `ValueError`, with the fix, unless `chip` and `features` can copy between CTAs."""
-    match = re.fullmatch(r"sm_(\d+)[af]?", chip)
+    fault = fault_of_target(chip, features)
+    if fault:
+        what, fix = fault
+        raise ValueError(f"the compilation {what}: {fix}")
+
+
+def fault_of_target(chip: str, features: str) -> tuple[str, str] | None:
+    """Return what is wrong, as `targets ...`, and how to mend it; None if nothing is."""
+    match = re.fullmatch(r"sm_(\d+)[a-z]?", chip)
     if not match:
-        raise ValueError(f"chip must be sm_ and a number, got '{chip}'; set chip=sm_90")
-    number = int(match[1])
-    if number < OLDEST_CHIP:
-        raise ValueError(
-            f"chip {chip} has no shared memory of a cluster; tile.copy_async needs sm_90 or newer:"
-            " set chip=sm_90"
+        return f"targets '{chip}', which is not of the form sm_90", f"set chip={DEFAULT_CHIP}"
+    if int(match[1]) < OLDEST_CHIP:
+        return (
+            f"targets {chip}, which has no clusters; tile.copy_async needs sm_{OLDEST_CHIP}",
+            f"set chip={DEFAULT_CHIP}",
         )
-    if number not in FIRST_PTX:
-        known = ", ".join(f"sm_{known}" for known in FIRST_PTX)
-        raise ValueError(f"chip {chip} is not known to LLVM; it knows {known}")
-    versions = re.findall(r"\+ptx(\d+)", features)
-    if len(versions) != 1 or not re.fullmatch(r"\+ptx\d+", features):
-        raise ValueError(
-            f"features must be one PTX version, got '{features}'; set features={DEFAULT_FEATURES}"
+    if chip not in FIRST_PTX:
+        known = ", ".join(FIRST_PTX)
+        return f"targets {chip}, which LLVM does not know", f"set chip to one of {known}"
+    first = FIRST_PTX[chip]
+    version_text = re.fullmatch(r"\+ptx(\d+)", features)
+    if not version_text:
+        return (
+            f"targets features '{features}', which are not one PTX version",
+            f'set features="+ptx{max(first, 81)}"',
         )
-    version = int(versions[0])
-    text = f"PTX {version // 10}.{version % 10}"
+    version = int(version_text[1])
     if version < OLDEST_PTX:
-        raise ValueError(f"features ask for {text}; tile.copy_async needs 8.0: set features=+ptx80")
-    if version < FIRST_PTX[number]:
-        first = FIRST_PTX[number]
-        raise ValueError(
-            f"features ask for {text}; {chip} needs {first // 10}.{first % 10}: "
-            f"set features=+ptx{first}"
+        return (
+            f"targets PTX {dotted(version)}; tile.copy_async needs {dotted(OLDEST_PTX)}",
+            f'set features="+ptx{max(first, OLDEST_PTX)}"',
         )
+    if version < first:
+        return (
+            f"targets PTX {dotted(version)}; {chip} needs {dotted(first)}",
+            f'set features="+ptx{first}"',
+        )
+    if version not in PTX_VERSIONS:
+        known = ", ".join(dotted(known) for known in PTX_VERSIONS)
+        return (
+            f"targets PTX {dotted(version)}, which LLVM does not know; it knows {known}",
+            f'set features="+ptx{PTX_VERSIONS[-1]}"',
+        )
+    return None
+
+
+def dotted(version: int) -> str:
+    """Return 81 as `8.1`."""
+    return f"{version // 10}.{version % 10}"
+
+
+@register_pass("tile-check-target", "Refuse gpu.modules whose own target cannot copy between CTAs")
+def check_modules(module: ir.Operation) -> None:
+    """Raise `PassFailure` at the first `gpu.module` with a target that LLVM would abort on."""
+
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name != "gpu.module":
+            return ir.WalkResult.ADVANCE
+        found.append(op)
+        return ir.WalkResult.SKIP
+
+    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    for op in found:
+        name = ir.StringAttr(op.attributes["sym_name"]).value
+        for target in op.attributes.get("targets", ()):
+            fault = fault_of_attribute(str(target))
+            if fault:
+                raise PassFailure(op, f"gpu.module '{name}' {fault[0]}", fault[1])
+
+
+def fault_of_attribute(target: str) -> tuple[str, str] | None:
+    """Return the fault of a target attribute, given as its text."""
+    if not target.startswith("#nvvm.target"):
+        return f"targets {target}, which is not NVVM", "use #nvvm.target, or drop the target"
+
+    def field(name: str, default: str) -> str:
+        found = re.search(rf'\b{name} = "([^"]*)"', target)
+        return found[1] if found else default
+
+    # Where the attribute is silent, its own defaults count: the oldest that LLVM takes.
+    chip = field("chip", "sm_50")
+    features = field("features", "+ptx78" if chip.startswith("sm_90") else "")
+    return fault_of_target(chip, features or f"+ptx{FIRST_PTX.get(chip, 0)}")

@@ -221,7 +221,7 @@ def pack_params(program: Program, args: Sequence[bytes]) -> Any:
         raise LaunchError(
             f"kernel '{program.kernel.name}' takes {len(params)} parameters, got {len(args)}"
         )
-    data = np.zeros(max(16, program.param_bytes + 16), dtype=np.uint8)
+    data = np.zeros(-(-program.param_bytes // 16) * 16 + 16, dtype=np.uint8)
     for number, (param, value) in enumerate(zip(params, args, strict=False)):
         raw = bytes(value)
         if len(raw) != param.size:

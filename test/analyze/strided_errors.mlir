@@ -24,7 +24,7 @@ gpu.func @run_transposed(%rank: i32, %bars: !bars, %i: index)
   gpu.return
 }
 
-// f32 (127): the size is a multiple of 4 bytes, not of 16.
+// f32 (127) and (126): the sizes are multiples of 4 and of 8 bytes, not of 16.
 gpu.func @size_control(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<128xf32, #wg>, %dst: memref<128xf32, #wg>) kernel {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
@@ -37,6 +37,15 @@ gpu.func @size_508(%rank: i32, %bars: !bars, %i: index)
   // expected-note @+1 {{choose layouts that agree on runs of a multiple of 16 bytes}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<127xf32, #wg> to memref<127xf32, #wg>, !bars
+  gpu.return
+}
+
+gpu.func @size_504(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: memref<126xf32, #wg>, %dst: memref<126xf32, #wg>) kernel {
+  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 504 bytes, it must be a multiple of 16}}
+  // expected-note @+1 {{choose layouts that agree on runs of a multiple of 16 bytes}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<126xf32, #wg> to memref<126xf32, #wg>, !bars
   gpu.return
 }
 
@@ -123,6 +132,14 @@ gpu.func @phase_of_1_mib(%rank: i32, %bars: !bars, %i: index)
       : memref<1048576xi8, #wg> to memref<1048576xi8, #wg>, !bars
   gpu.return
 }
+gpu.func @elements_beyond_64_bits(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: memref<4294967296x4294967296xi8, #wg>,
+              %dst: memref<4294967296x4294967296xi8, #wg>) kernel {
+  // expected-error @+1 {{'tile.copy_async' op source must have fewer than 2^63 elements, got memref<4294967296x4294967296xi8, #gpu.address_space<workgroup>>}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<4294967296x4294967296xi8, #wg> to memref<4294967296x4294967296xi8, #wg>, !bars
+  gpu.return
+}
 gpu.func @phase_of_more_than_64_bits(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<4294967296x4294967296xi8, strided<[4294967296, 1]>, #wg>,
               %dst: memref<4294967296x4294967296xi8, strided<[4294967296, 1]>, #wg>) kernel {
@@ -164,6 +181,23 @@ gpu.func @backward(%rank: i32, %bars: !bars, %i: index)
   // expected-error @+1 {{'tile.copy_async' op cannot be cut into bulk copies: source must begin inside its buffer, got byte -448}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<8x16xf32, strided<[-16, 1]>, #wg> to memref<8x16xf32, #wg>, !bars
+  gpu.return
+}
+
+// Addresses are of 64 bits.
+gpu.func @reach_control(%rank: i32, %bars: !bars, %i: index,
+                        %src: memref<2x16xf32, strided<[1048576, 1]>, #wg> {llvm.align = 16})
+    workgroup(%dst: memref<2x16xf32, #wg>) kernel {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<2x16xf32, strided<[1048576, 1]>, #wg> to memref<2x16xf32, #wg>, !bars
+  gpu.return
+}
+gpu.func @reach_beyond_64_bits(%rank: i32, %bars: !bars, %i: index,
+                               %src: memref<2x16xf32, strided<[9223372036854775792, 1]>, #wg> {llvm.align = 16})
+    workgroup(%dst: memref<2x16xf32, #wg>) kernel {
+  // expected-error @+1 {{'tile.copy_async' op cannot be cut into bulk copies: source must reach fewer than 2^63 bits}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<2x16xf32, strided<[9223372036854775792, 1]>, #wg> to memref<2x16xf32, #wg>, !bars
   gpu.return
 }
 

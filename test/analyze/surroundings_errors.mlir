@@ -114,6 +114,23 @@ func.func @launch_without_clusters(%rank: i32, %bars: !bars, %i: index) {
   return
 }
 
+func.func @launch_of_2_and_rank_2(%bars: !bars, %i: index) {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %rank = arith.constant 2 : i32
+  gpu.launch clusters(%cx, %cy, %cz) in (%nx = %c2, %ny = %c1, %nz = %c1)
+             blocks(%bx, %by, %bz) in (%gx = %c2, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+    %src = memref.get_global @src : !tile
+    %dst = memref.get_global @dst : !tile
+    // expected-error @+2 {{'tile.copy_async' op rank must be in 0 to 1 in a cluster of 2, got 2}}
+    // expected-note @+1 {{name a CTA of the cluster, or launch larger clusters}}
+    tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) : !tile to !tile, !bars
+    gpu.terminator
+  }
+  return
+}
+
 // A gpu.launch cannot say how its attributions are aligned; after outlining, a gpu.func can.
 func.func @launch_with_attributions(%rank: i32, %bars: !bars, %i: index) {
   %c1 = arith.constant 1 : index

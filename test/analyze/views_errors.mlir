@@ -68,6 +68,24 @@ gpu.func @run_time_start_of_elements(%rank: i32, %bars: !bars, %i: index)
   gpu.return
 }
 
+// Nothing is known of an offset that only the caller knows.
+gpu.func @callers_offset_control(%rank: i32, %bars: !bars, %i: index,
+                                 %src: memref<16xf32, strided<[1], offset: 4>, #wg> {llvm.align = 16})
+    workgroup(%dst: memref<16xf32, #wg>) {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<16xf32, strided<[1], offset: 4>, #wg> to memref<16xf32, #wg>, !bars
+  gpu.return
+}
+gpu.func @callers_offset(%rank: i32, %bars: !bars, %i: index,
+                         %src: memref<16xf32, strided<[1], offset: ?>, #wg> {llvm.align = 16})
+    workgroup(%dst: memref<16xf32, #wg>) {
+  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got a run-time offset that is a multiple of 4 bytes}}
+  // expected-note @+1 {{make the offset a multiple of 4 elements by a multiplication in sight}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<16xf32, strided<[1], offset: ?>, #wg> to memref<16xf32, #wg>, !bars
+  gpu.return
+}
+
 // Both parts of a sum are multiples; a quotient of a multiple is none.
 gpu.func @sum_control(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<128xf32, #wg>, %dst: memref<16xf32, #wg>) kernel {
@@ -193,6 +211,45 @@ gpu.func @region_behind_the_end_of_a_view(%rank: i32, %bars: !bars, %i: index)
   // expected-error @+1 {{'tile.copy_async' op cannot be cut into bulk copies: source must end inside its buffer of 2048 bytes, got byte 2064}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<8x16xf32, #wg> to memref<8x16xf32, #wg>, !bars
+  gpu.return
+}
+
+// Where the destination runs backwards, the copies begin at other elements than the tiles do; a start
+// from a descriptor cannot say so.
+gpu.func @backwards_control(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: memref<8x16xf32, #wg>, %dst: memref<64xf32, #wg>) kernel {
+  %from = memref.subview %src[0, 0] [4, 16] [1, 1]
+      : memref<8x16xf32, #wg> to memref<4x16xf32, strided<[16, 1]>, #wg>
+  %to = memref.reinterpret_cast %dst to offset: [48], sizes: [4, 16], strides: [-16, 1]
+      : memref<64xf32, #wg> to memref<4x16xf32, strided<[-16, 1], offset: 48>, #wg>
+  tile.copy_async %from to %to cta(%rank) mbarrier(%bars[%i])
+      : memref<4x16xf32, strided<[16, 1]>, #wg>
+        to memref<4x16xf32, strided<[-16, 1], offset: 48>, #wg>, !bars
+  gpu.return
+}
+gpu.func @backwards_from_a_run_time_offset(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: memref<8x16xf32, #wg>, %dst: memref<64xf32, #wg>) kernel {
+  %from = memref.subview %src[%i, 0] [4, 16] [1, 1]
+      : memref<8x16xf32, #wg> to memref<4x16xf32, strided<[16, 1], offset: ?>, #wg>
+  %to = memref.reinterpret_cast %dst to offset: [48], sizes: [4, 16], strides: [-16, 1]
+      : memref<64xf32, #wg> to memref<4x16xf32, strided<[-16, 1], offset: 48>, #wg>
+  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source must have a constant offset in its type where the destination runs backwards, got '?'}}
+  // expected-note @+1 {{give both sides a constant offset, or strides that are not negative}}
+  tile.copy_async %from to %to cta(%rank) mbarrier(%bars[%i])
+      : memref<4x16xf32, strided<[16, 1], offset: ?>, #wg>
+        to memref<4x16xf32, strided<[-16, 1], offset: 48>, #wg>, !bars
+  gpu.return
+}
+gpu.func @backwards_to_an_offset_in_the_descriptor(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: memref<4x16xf32, #wg>, %dst: memref<64xf32, #wg>) kernel {
+  %view = memref.reinterpret_cast %dst to offset: [48], sizes: [4, 16], strides: [-16, 1]
+      : memref<64xf32, #wg> to memref<4x16xf32, strided<[-16, 1], offset: 48>, #wg>
+  %to = memref.cast %view : memref<4x16xf32, strided<[-16, 1], offset: 48>, #wg>
+      to memref<4x16xf32, strided<[-16, 1], offset: ?>, #wg>
+  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: destination must have a constant offset in its type where the destination runs backwards, got '?'}}
+  // expected-note @+1 {{give both sides a constant offset, or strides that are not negative}}
+  tile.copy_async %src to %to cta(%rank) mbarrier(%bars[%i])
+      : memref<4x16xf32, #wg> to memref<4x16xf32, strided<[-16, 1], offset: ?>, #wg>, !bars
   gpu.return
 }
 

@@ -80,6 +80,11 @@ def test_shifts_clamp_their_amount(kind: str) -> None:
     assert got.tolist() == [x >> min(y, bits) for x, y in pairs]
     got = evaluate(f"shl.b{bits} %d, %a, %b;", [a, n], TYPES[kind])
     assert got.tolist() == [wrap(x << min(y, bits), kind) for x, y in pairs]
+    for amount in (0, 3, bits - 1, bits, 200):
+        got = evaluate(f"shr.{kind} %d, %a, {amount};", [a], TYPES[kind])
+        assert got.tolist() == [x >> min(amount, bits) for x in a.tolist()]
+        got = evaluate(f"shl.b{bits} %d, %a, {amount};", [a], TYPES[kind])
+        assert got.tolist() == [wrap(x << min(amount, bits), kind) for x in a.tolist()]
 
 
 @pytest.mark.parametrize("kind", ["u32", "u64"])

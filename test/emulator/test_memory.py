@@ -15,7 +15,9 @@ HEADER = ".version 8.6\n.target sm_90a\n.address_size 64\n"
 SCHEDULES = ["eager", "late", "random:1", "random:2", "random:3"]
 
 
-def kernel(body: str, before: str = "", params: str = ".param .u64 out, .param .u64 in") -> te.Module:
+def kernel(
+    body: str, before: str = "", params: str = ".param .u64 out, .param .u64 in"
+) -> te.Module:
     return te.parse(f"""{HEADER}{before}
 .visible .entry k({params}) {{
   .reg .b16 %h<8>; .reg .b32 %t, %d, %r<16>, %f<8>; .reg .pred %p<8>; .reg .b64 %o, %i, %l<8>;
@@ -37,13 +39,16 @@ STORE = "mad.wide.u32 %l0, %t, 4, %o; st.global.u32 [%l0], %d;"
 
 
 def test_vectors_and_narrow_types() -> None:
-    body = """
+    body = (
+        """
   mad.wide.u32 %l1, %t, 8, %i;
   ld.global.v2.u32 {%r0, %r1}, [%l1];
   ld.global.s8 %r2, [%l1+4];
   ld.global.u16 %r3, [%l1+6];
   add.u32 %r0, %r0, %r1; add.u32 %r0, %r0, %r2; add.u32 %d, %r0, %r3;
-""" + STORE
+"""
+        + STORE
+    )
     source = np.random.default_rng(1).integers(0, 2**32, 64, dtype=np.uint32)
     got = run(body, source)[:32]
     pairs = source.reshape(32, 2)
@@ -54,7 +59,8 @@ def test_vectors_and_narrow_types() -> None:
 
 
 def test_one_generic_load_may_reach_several_spaces() -> None:
-    body = """
+    body = (
+        """
   .shared .align 4 .b32 word[32];
   .local .align 4 .b8 stack[16];
   mov.u32 %r0, word; mad.lo.u32 %r0, %t, 4, %r0; add.u32 %r1, %t, 100;
@@ -64,7 +70,9 @@ def test_one_generic_load_may_reach_several_spaces() -> None:
   mov.u64 %l2, stack; cvta.local.u64 %l2, %l2; add.u64 %l2, %l2, 4;
   and.b32 %r2, %t, 1; setp.eq.u32 %p0, %r2, 0; selp.b64 %l3, %l1, %l2, %p0;
   ld.u32 %d, [%l3];
-""" + STORE
+"""
+        + STORE
+    )
     assert run(body)[:32].tolist() == [i + 100 if i % 2 == 0 else i for i in range(32)]
 
 
@@ -74,11 +82,14 @@ def test_globals_and_constants_have_their_initial_values() -> None:
 .global .align 4 .u32 numbers[4] = {5, 6, 7};
 .const .align 4 .f32 scale = 0f3F800000;
 """
-    body = """
+    body = (
+        """
   mov.u64 %l1, pointer; ld.global.u64 %l2, [%l1]; ld.global.u32 %r0, [%l2+8];
   ld.const.b32 %r1, [scale]; ld.global.u32 %r2, [numbers+12];
   add.u32 %d, %r0, %r1; add.u32 %d, %d, %r2;
-""" + STORE
+"""
+        + STORE
+    )
     assert set(run(body, before=before)[:32]) == {7 + 0x3F800000}
 
 
@@ -108,13 +119,16 @@ def test_atomics_of_a_warp_on_one_word(space: str, name: str, value: Any, want: 
     where = {"global": "[%l1]", "shared": "[%r0]", "": "[%l1]"}[space]
     dot = f".{space}" if space else ""
     load = "ld.shared.u32 %d, [%r0];" if space == "shared" else "ld.global.u32 %d, [%l1];"
-    body = f"""
+    body = (
+        f"""
   .shared .align 4 .b32 word;
   mov.u32 %r0, word; setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u32 [%r0], 0;
   add.u64 %l1, %o, 200; bar.sync 0;
   atom{dot}.{name} %r5, {where}, {value};
   bar.sync 0; {load}
-""" + STORE
+"""
+        + STORE
+    )
     assert set(run(body)[:32]) == {want}
 
 
@@ -157,6 +171,10 @@ READER:
 FLAG_FIRST = "setp.eq.u32 %p3, %t, 0; @%p3 st.shared.u32 [flag], 0; bar.sync 0;"
 
 
+ACQUIRE = "ld.acquire.cta.shared.u32 %r0, [flag];"
+RELAXED = "ld.relaxed.cta.shared.u32 %r0, [flag];"
+
+
 def message(release: str, acquire: str, fence: str = "") -> str:
     text = MESSAGE.replace("setp.lt.u32 %p0, %t, 32;", FLAG_FIRST + "setp.lt.u32 %p0, %t, 32;")
     text = text.replace("RELEASE", release).replace("ACQUIRE", acquire).replace("FENCE", fence)
@@ -167,10 +185,15 @@ def message(release: str, acquire: str, fence: str = "") -> str:
 @pytest.mark.parametrize(
     ("release", "acquire", "fence", "orders"),
     [
-        ("st.release.cta.shared.u32 [flag], 1;", "ld.acquire.cta.shared.u32 %r0, [flag];", "", True),
+        (
+            "st.release.cta.shared.u32 [flag], 1;",
+            ACQUIRE,
+            "",
+            True,
+        ),
         (
             "fence.acq_rel.cta; st.relaxed.cta.shared.u32 [flag], 1;",
-            "ld.relaxed.cta.shared.u32 %r0, [flag];",
+            RELAXED,
             "fence.acq_rel.cta;",
             True,
         ),
@@ -180,8 +203,18 @@ def message(release: str, acquire: str, fence: str = "") -> str:
             "membar.cta;",
             True,
         ),
-        ("st.relaxed.cta.shared.u32 [flag], 1;", "ld.acquire.cta.shared.u32 %r0, [flag];", "", False),
-        ("st.release.cta.shared.u32 [flag], 1;", "ld.relaxed.cta.shared.u32 %r0, [flag];", "", False),
+        (
+            "st.relaxed.cta.shared.u32 [flag], 1;",
+            ACQUIRE,
+            "",
+            False,
+        ),
+        (
+            "st.release.cta.shared.u32 [flag], 1;",
+            RELAXED,
+            "",
+            False,
+        ),
     ],
 )
 def test_flags_order_data_only_with_release_and_acquire(
@@ -194,6 +227,43 @@ def test_flags_order_data_only_with_release_and_acquire(
     with pytest.raises(te.EmulationError) as caught:
         run(body, block=64, schedule=schedule)
     assert caught.value.kind == "race"
+
+
+@pytest.mark.parametrize("schedule", ["eager", "late", "random:1"])
+def test_many_volatile_loads_are_no_deadlock(schedule: str) -> None:
+    body = (
+        """
+  .shared .align 4 .b32 words[64]; .shared .align 8 .b64 bar;
+  mov.u32 %r0, words; mov.u32 %r1, bar; mad.lo.u32 %r2, %t, 4, %r0;
+  st.shared.u32 [%r2], %t; setp.eq.u32 %p0, %t, 0; setp.lt.u32 %p1, %t, 32;
+  @%p0 mbarrier.init.shared::cta.b64 [%r1], 1;
+  bar.sync 0;
+  @%p1 bra WAIT;
+  mov.u32 %r3, 0;
+SUM:
+  and.b32 %r4, %r3, 63; mad.lo.u32 %r4, %r4, 4, %r0;
+  ld.volatile.shared.u32 %r5, [%r4];
+  add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 6000;
+  @%p2 bra SUM;
+  setp.eq.u32 %p3, %t, 32;
+  @%p3 mbarrier.arrive.shared::cta.b64 _, [%r1];
+  bra END;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1], 0;
+  @!%p2 bra WAIT;
+END:
+  mov.u32 %d, 1;
+"""
+        + STORE
+    )
+    assert set(run(body, block=64, schedule=schedule)) == {1}
+
+
+def test_a_flag_that_nobody_sets_is_a_deadlock() -> None:
+    body = "AGAIN: ld.volatile.global.u32 %r0, [%i]; setp.ne.u32 %p0, %r0, 9; @%p0 bra AGAIN;"
+    with pytest.raises(te.EmulationError) as caught:
+        run(body)
+    assert caught.value.kind == "deadlock"
 
 
 BULK = """
@@ -246,14 +316,17 @@ def test_bulk_groups_guard_their_source(old: str, new: str, kind: str, schedule:
     assert caught.value.kind == kind, str(caught.value)
 
 
-ORDINARY = """
+ORDINARY = (
+    """
   .shared .align 16 .b8 tile[512];
   mov.u32 %r0, tile; mad.lo.u32 %r0, %t, 8, %r0; mad.wide.u32 %l1, %t, 8, %i;
   cp.async.ca.shared.global [%r0], [%l1], 8;
   cp.async.commit_group;
   cp.async.wait_group 0;
   ld.shared.u32 %d, [%r0+4];
-""" + STORE
+"""
+    + STORE
+)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -262,6 +335,29 @@ def test_ordinary_cp_async_is_complete_after_its_group(schedule: str) -> None:
     with pytest.raises(te.EmulationError) as caught:
         run(ORDINARY.replace("wait_group 0", "wait_group 1"), schedule=schedule)
     assert caught.value.kind == "in-flight"
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(("noinc", "count"), [(".noinc", 33), ("", 1)])
+def test_cp_async_may_arrive_on_an_mbarrier(noinc: str, count: int, schedule: str) -> None:
+    body = (
+        f"""
+  .shared .align 16 .b8 tile[512]; .shared .align 8 .b64 bar;
+  mov.u32 %r0, tile; mov.u32 %r1, bar; setp.eq.u32 %p0, %t, 0;
+  @%p0 mbarrier.init.shared::cta.b64 [%r1], {count};
+  bar.sync 0;
+  mad.lo.u32 %r2, %t, 8, %r0; mad.wide.u32 %l1, %t, 8, %i;
+  cp.async.ca.shared.global [%r2], [%l1], 8;
+  cp.async.mbarrier.arrive{noinc}.shared::cta.b64 [%r1];
+  @%p0 mbarrier.arrive.shared::cta.b64 _, [%r1];
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 0;
+  @!%p1 bra WAIT;
+  xor.b32 %r3, %r2, 8; ld.shared.u32 %d, [%r3];
+"""
+        + STORE
+    )
+    assert run(body, schedule=schedule)[:32].tolist() == [2 * (i ^ 1) for i in range(32)]
 
 
 STORE_ASYNC = """

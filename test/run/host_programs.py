@@ -48,6 +48,24 @@ HANGING_KERNEL = """
   }
 """
 
+# Loops for ever without waiting for anything, as long as `x` is not 0.
+SPINNING_KERNEL = """
+  gpu.module @kernels {
+    gpu.func @spin(%a: memref<?xf32>, %x: f32) kernel {
+      %c0 = arith.constant 0 : index
+      %zero = arith.constant 0.0 : f32
+      cf.br ^loop
+    ^loop:
+      memref.store %x, %a[%c0] : memref<?xf32>
+      %y = memref.load %a[%c0] : memref<?xf32>
+      %again = arith.cmpf une, %y, %zero : f32
+      cf.cond_br %again, ^loop, ^end
+    ^end:
+      gpu.return
+    }
+  }
+"""
+
 # Stores 2^42 bytes behind the buffer.
 STRAY_KERNEL = """
   gpu.module @kernels {

@@ -11,7 +11,7 @@ import host_programs
 import numpy as np
 import pytest
 
-from mlir_tile.runtime import EmulatorError, Error, Executable, LaunchError
+from mlir_tile.runtime import EmulatorError, Error, Executable, KernelTimeout, LaunchError
 
 te = pytest.importorskip("tile_emulator")
 
@@ -86,6 +86,14 @@ def test_a_barrier_that_never_completes_is_explained() -> None:
     assert str(caught.value) == str(caught.value.__cause__)
     assert caught.value.launch is not None
     assert caught.value.launch.kernel == "hang"
+
+
+def test_a_loop_that_never_ends_ends_with_the_time() -> None:
+    text = host_programs.launch(grid=1, block=1, kernel=host_programs.SPINNING_KERNEL, name="spin")
+    with pytest.raises(KernelTimeout) as caught:
+        run(text, array(), timeout=0.2)
+    assert isinstance(caught.value.__cause__, te.EmulationError)
+    assert caught.value.launch is not None
 
 
 def test_an_illegal_address_is_explained_and_loses_nothing() -> None:

@@ -52,9 +52,9 @@ def mgpu() -> Callable[..., int | None]:
 
 
 @contextmanager
-def bracket(device: int = -1, timeout: float = 0.0) -> Iterator[Failure]:
+def bracket(timeout: float = 0.0, stream: int | None = None) -> Iterator[Failure]:
     failure = Failure()
-    options = Options(device, 0, None, timeout)
+    options = Options(-1, stream is not None, stream, timeout)
     library().tile_runtime_begin(devices.cuda_driver(), ctypes.byref(options))
     try:
         yield failure
@@ -181,6 +181,50 @@ def test_the_error_of_a_kernel_arrives_before_its_stream_is_gone(
     assert failure.message.startswith(b"kernel 'some_kernel' (grid 1x1x1")
 
 
+def test_freeing_memory_does_not_wait_for_a_kernel_that_hangs(
+    fake: fake_cuda.FakeDriver, modules, mgpu
+) -> None:
+    fake.hang()
+    with bracket(timeout=0.02) as failure:
+        memory = mgpu("MemAlloc", ctypes.c_uint64(64), None, False)
+        launch(mgpu, modules[0], mgpu("StreamCreate"))
+        mgpu("MemFree", pointer(memory), None)
+    assert failure.message.startswith(b"kernel 'some_kernel'")
+    assert "cuMemFree" not in fake.log()
+    fake.forget()
+
+
+def test_work_on_a_given_stream_is_not_waited_for(
+    fake: fake_cuda.FakeDriver, modules, mgpu
+) -> None:
+    with bracket(stream=0x77) as failure:
+        launch(mgpu, modules[0], mgpu("StreamCreate"))
+    assert failure.kind == 0
+    assert "cuStreamSynchronize" not in fake.log()
+
+
+def test_what_ends_with_the_call_is_waited_for_on_a_given_stream_too(
+    fake: fake_cuda.FakeDriver, modules, mgpu
+) -> None:
+    array = np.zeros((4, 8), np.float16)
+    where = pointer(array.ctypes.data)
+    with bracket(stream=0x77) as failure:
+        mgpu("MemHostRegister", where, ctypes.c_uint64(array.nbytes))
+        launch(mgpu, modules[0], mgpu("StreamCreate"))
+    assert failure.kind == 0
+    log = fake.log()
+    assert log.index("cuStreamSynchronize") < log.index("cuMemHostUnregister")
+    box = (ctypes.c_int64 * 2)(2, 4)
+    arguments = (ctypes.c_int64(2), descriptor(array), 6, 0, 0, 0, 0, box)
+    with bracket(stream=0x77) as failure:
+        mgpu("TensorMapEncodeTiledMemref", *arguments)
+        fake.clear_log()
+        launch(mgpu, modules[0], mgpu("StreamCreate"))
+    assert failure.kind == 0
+    log = fake.log()
+    assert log.index("cuStreamSynchronize") < log.index("cuMemFree")
+
+
 def test_several_suspects_are_all_named(fake: fake_cuda.FakeDriver, modules, mgpu) -> None:
     with bracket() as failure:
         streams = [mgpu("StreamCreate") for _ in range(2)]
@@ -298,6 +342,7 @@ def test_a_tensor_map_goes_from_the_fastest_dimension(fake: fake_cuda.FakeDriver
     assert list(words[1:4]) == [8, 5, 4]
     assert list(words[6:9]) == [4, 3, 2]
     assert list(words[11:13]) == [16, 96]
+    assert words[15] == array.ctypes.data
 
 
 @pytest.mark.parametrize("name", ["cuTensorMapEncodeTiled", "cuMemAlloc", "cuMemcpyAsync"])

@@ -51,6 +51,22 @@ def test_an_engine_may_outlive_the_interpreter(ending: str, fake_driver_library:
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 
+def test_at_the_end_no_driver_is_called(fake_driver_library: Path) -> None:
+    body = """
+        import gc
+        from mlir_tile.runtime.library import library
+        program = compile_text(FILL)
+        program.invoke("main", array, 1.0, device="cuda")
+        library().tile_runtime_shut_down()  # as atexit does
+        fake.clear_log()
+        del program
+        gc.collect()
+        print(fake.log())
+    """
+    done = run(body, fake_driver_library)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
+
+
 HANG = """
 program = compile_text(FILL)
 fake.hang()

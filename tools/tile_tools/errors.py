@@ -16,14 +16,14 @@ def report(work: Callable[[], None]) -> int:
         # Diagnostics say `place: error: ...` themselves.
         text = str(error)
         print(text if "error: " in text else f"error: {text}", file=sys.stderr)
+    except BrokenPipeError:
+        # Whoever read our output has had enough; leave nothing for the interpreter to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         print(f"error: {name}{(error.strerror or str(error)).lower()}", file=sys.stderr)
     except (Error, ValueError, TypeError) as error:
         print(f"error: {error}", file=sys.stderr)
-    except BrokenPipeError:
-        # Whoever read our output has had enough; leave nothing for the interpreter to flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     else:
         return 0
     return 1

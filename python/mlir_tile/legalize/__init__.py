@@ -56,10 +56,15 @@ def legalize_to_nvvm(module: ir.Operation) -> None:
 
 def refuse_leftovers(module: ir.Operation) -> None:
     """Raise `PassFailure` at the first tile op under `module`."""
+    leftovers: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name.startswith("tile."):
-            raise PassFailure(op, f"'{op.name}' op has no legalization")
+            leftovers.append(op)
+            return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE
 
     module.walk(visit)
+    # Outside of the walk, which turns what its callback raises into an exception of its own.
+    if leftovers:
+        raise PassFailure(leftovers[0], f"'{leftovers[0].name}' op has no legalization")

@@ -23,7 +23,7 @@ from mlir.execution_engine import ExecutionEngine
 from mlir_tile.runtime.devices import resolve_device
 from mlir_tile.runtime.driver_emulator import Session, emulator_driver
 from mlir_tile.runtime.dtypes import dtype_of
-from mlir_tile.runtime.errors import CompileError, EmulatorError, Error
+from mlir_tile.runtime.errors import CompileError, EmulatorError, Error, KernelTimeout
 from mlir_tile.runtime.library import (
     ENTRY_POINTS,
     KERNEL_TIMEOUT,
@@ -115,7 +115,7 @@ class Executable:
         if ordinal is None:
             if stream is not None:
                 raise ValueError("stream must be None on the emulator, which has no streams")
-            self._emulate(function, packed, Session(schedule, checks, timeout))
+            self._emulate(function, packed, schedule, checks, timeout)
         else:
             if schedule is not None or checks is not None:
                 raise ValueError('schedule and checks need device="emulator"')
@@ -128,8 +128,10 @@ class Executable:
                 failure.throw()
         return None if result is None else result()
 
-    def _emulate(self, function: Any, packed: Any, session: Session) -> None:
-        with session:
+    def _emulate(
+        self, function: Any, packed: Any, schedule: Any, checks: Any, timeout: float | None
+    ) -> None:
+        with Session(schedule, checks, timeout) as session:
             failure = _run(emulator_driver(), Options(0, 0, None, 0.0), function, packed)
         exception = session.take_exception()
         if exception is None:
@@ -145,7 +147,10 @@ class Executable:
             kind = "launch"
         elif isinstance(exception, te.PTXError):
             kind = "ptx"
-        raise EmulatorError(str(exception), kind=kind, launch=failure.launch()) from exception
+        launch = failure.launch()
+        if kind == "limit" and timeout is not None:
+            raise KernelTimeout(str(exception), call="emulator", launch=launch) from exception
+        raise EmulatorError(str(exception), kind=kind, launch=launch) from exception
 
     def _function(self, name: str) -> Any:
         with self._lock:

@@ -101,7 +101,6 @@ def atomic(d: Decoder, ins: Instruction) -> None:
         lanes = lanes_of(m)
         addresses = address(w)[lanes]
         bits = bits_of(m)
-        w.cta.cluster.scheduler.polled()
         access.observe(w, bits, addresses, acquire)
         access.publish(w, bits, addresses, release)
         if len(set(addresses.tolist())) == len(lanes):
@@ -127,5 +126,6 @@ def atomic(d: Decoder, ins: Instruction) -> None:
                     w.u[target][some] = old[:, i]
         if not changed:
             w.cta.cluster.scheduler.writes = writes
+            w.cta.cluster.scheduler.polled()
 
     d.emit_visible(step)

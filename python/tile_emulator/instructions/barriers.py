@@ -10,13 +10,14 @@ import numpy as np
 from tile_emulator.engine.operations import caused_rows
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
+from tile_emulator.instructions.liveness import is_used
 from tile_emulator.instructions.slots import UNSIGNED
 from tile_emulator.machine.cluster import Cluster
 from tile_emulator.machine.mbarrier import MAX_COUNT, MBarrier, state_token
 from tile_emulator.machine.memory import WINDOW_MASK, WINDOW_SHIFT
 from tile_emulator.machine.warp import BLOCKED, NEXT, YIELD, Fragment, Mask, Warp, bits_of, lanes_of
 from tile_emulator.order.clock import CAUSED, SEEN, Clock
-from tile_emulator.ptx.module import Instruction, Mem, Sink
+from tile_emulator.ptx.module import Instruction, Mem, Reg, Sink
 
 _KNOWN = {
     "shared", "shared::cta", "shared::cluster", "b64", "release", "acquire", "relaxed", "cta",
@@ -71,14 +72,17 @@ class Places:
         """Return lane and barrier for each active lane; checks that they may be used."""
         lanes, flat = self.flat(w, m)
         found = []
-        checked: set[tuple[int, int]] = set()
+        checked: set[tuple[int, int, bool]] = set()
+        epoch = w.cta.cluster.epoch
         for lane, place in zip(lanes.tolist(), flat.tolist(), strict=False):
             barrier = live_barrier(w.cta.cluster, place, lane)
             clock = clock_of(w, lane)
-            key = (place, id(clock))
+            thread = w.thread0 + lane
+            key = (place, id(clock), thread == barrier.init_thread)
             if key not in checked:
                 checked.add(key)
                 check_init(w, barrier, clock, lane)
+            barrier.used[thread] = int(epoch[thread])
             found.append((lane, barrier))
         return found
 
@@ -120,6 +124,20 @@ def check_init(w: Warp, barrier: MBarrier, clock: Clock, lane: int) -> None:
         "(with arrive.relaxed also fence.mbarrier_init)",
         lane,
     )
+
+
+def check_unused(w: Warp, barrier: MBarrier, clock: Clock, lane: int) -> None:
+    """What other threads have done with the barrier must have happened before its inval."""
+    known = clock.rows[CAUSED]
+    for thread, epoch in barrier.used.items():
+        if thread != w.thread0 + lane and int(known[thread]) < epoch:
+            name = w.cta.cluster.thread_name(thread)
+            raise Fault(
+                "uninitialised-barrier",
+                f"{barrier.name} is invalidated although {name} may still use it",
+                "put a barrier between the last use and mbarrier.inval",
+                lane,
+            )
 
 
 def init(d: Decoder, ins: Instruction) -> None:
@@ -183,10 +201,20 @@ def invalidate(d: Decoder, ins: Instruction) -> None:
         for lane, barrier in places.barriers(w, m):
             place = barrier.cta.rank * cluster.shared_bytes + barrier.offset
             cluster.barrier_bases[place] = barrier.base + barrier.phase + 1
-            if barrier.on_the_way:
+            if w.cta.mbarriers.get(barrier.offset) is not barrier:
+                raise Fault(
+                    "uninitialised-barrier",
+                    f"{barrier.name} is invalidated twice",
+                    "let one thread execute mbarrier.inval",
+                    lane,
+                )
+            check_unused(w, barrier, clock_of(w, lane), lane)
+            if barrier.on_the_way or not barrier.knows_previous(
+                clock_of(w, lane), w.thread0 + lane
+            ):
                 raise Fault(
                     "in-flight",
-                    f"{barrier.name} is invalidated while copies are on their way to it",
+                    f"{barrier.name} is invalidated before its copies were observed to complete",
                     "wait for the copies first",
                     lane,
                     barrier.history(),
@@ -277,8 +305,9 @@ def arrive(d: Decoder, ins: Instruction) -> None:
 def wait(d: Decoder, ins: Instruction) -> None:
     """`mbarrier.test_wait` and `try_wait`, by parity or by state.
 
-    Either may return false although the phase is complete, unless the thread knows that it is. Each
-    thread gets that answer once, so that a wait without a loop shows under every schedule.
+    Either may return false although the phase is complete, unless the thread knows that it is:
+    under `late` each does once, under `random` now and then. A wait whose answer decides nothing
+    is no wait under any schedule.
     """
     places = Places(d, ins, 1)
     parity = "parity" in ins.parts
@@ -287,13 +316,19 @@ def wait(d: Decoder, ins: Instruction) -> None:
     blocking = ins.parts[1] == "try_wait"
     relaxed = "relaxed" in ins.parts
     cta_scope = "cluster" not in ins.parts
+    answer = ins.operands[0]
+    ignored = isinstance(answer, Reg) and not is_used(d.function, ins, answer.name)
+
+    def ask(fragment: Fragment, m: Mask) -> int:
+        places.barriers(fragment.warp, m)
+        return NEXT
 
     def step(fragment: Fragment, m: Mask) -> int:
         w = fragment.warp
         cluster = w.cta.cluster
         found = places.barriers(w, m)
         passed: dict[tuple[int, int], int] = {}
-        tried = w.keep.setdefault(("tried", id(ins)), {})
+        fails = cluster.scheduler.fails(w, bits_of(m), found[0][1])
         missed = False
         result = np.zeros(32, dtype=np.bool_)
         for lane, barrier in found:
@@ -301,12 +336,9 @@ def wait(d: Decoder, ins: Instruction) -> None:
             clock = clock_of(w, lane)
             known = barrier.known_phases(clock, w.thread0 + lane)
             phase = wanted_phase(barrier, value, known, parity)
-            if phase >= known:
-                bits = tried.get((barrier, phase), 0)
-                if not bits >> lane & 1:
-                    tried[barrier, phase] = bits | 1 << lane
-                    missed = True
-                    continue
+            if phase >= known and fails:
+                missed = True
+                continue
             if phase < barrier.phase:
                 result[lane] = True
                 if phase >= 0:
@@ -327,7 +359,7 @@ def wait(d: Decoder, ins: Instruction) -> None:
             return BLOCKED
         return YIELD
 
-    d.control(step)
+    d.control(ask if ignored else step)
 
 
 def wanted_phase(barrier: MBarrier, value: int, known: int, parity: bool) -> int:

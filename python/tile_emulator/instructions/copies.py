@@ -22,7 +22,7 @@ from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.memory import elements, modifiers
 from tile_emulator.machine.cta import CTA, RANK_SHIFT
 from tile_emulator.machine.mbarrier import MBarrier, join_rows
-from tile_emulator.machine.warp import BLOCKED, NEXT, Fragment, Mask, Warp, lanes_of
+from tile_emulator.machine.warp import BLOCKED, NEXT, Fragment, Mask, Warp, bits_of, lanes_of
 from tile_emulator.ptx.module import Instruction
 from tile_emulator.ptx.types import type_bits
 
@@ -111,6 +111,7 @@ def launch_copy(
     barrier: MBarrier | None,
     async_proxy: bool,
     groups: Groups | None = None,
+    caused: Any = None,
 ) -> None:
     """Check one copy against everything known, and put it on its way."""
     cluster = w.cta.cluster
@@ -142,7 +143,7 @@ def launch_copy(
         for cta in (source[0], target[0]):
             if cta is not None:
                 cta.copies[operation.number] = operation
-    operation.caused = caused_rows(cluster.release(w, 1 << lane))
+    operation.caused = caused_rows(cluster.release(w, 1 << lane)) if caused is None else caused
     if barrier is not None:
         barrier.on_the_way.append(operation)
     if groups is not None:
@@ -264,13 +265,17 @@ def store_async(d: Decoder, ins: Instruction) -> None:
         targets = shared_addresses(w, target(w)[lanes], lanes, generic)
         barriers = shared_addresses(w, barrier(w)[lanes], lanes, generic)
         values = np.stack([w.u[s][lanes] for s in sources], axis=1).view(np.uint8)
+        caused = None
         for i, lane in enumerate(lanes.tolist()):
             same_cta(w, lane, int(targets[i]), int(barriers[i]), "st.async", True)
             cta, where = place(w, lane, int(targets[i]), nbytes, nbytes, False)
             live = usable_barrier(w, lane, int(barriers[i]))
+            if caused is None:
+                caused = caused_rows(w.cta.cluster.release(w, bits_of(m)))
             launch_copy(
-                w, lane, ins, "st.async", (w.cta, None, values[i]), (cta, where, None), live, False
-            )
+                w, lane, ins, "st.async", (w.cta, None, values[i]), (cta, where, None), live, False,
+                caused=caused,
+            )  # fmt: skip
 
     d.emit_visible(step)
 
@@ -351,8 +356,7 @@ def wait(d: Decoder, ins: Instruction, kind: str) -> None:
 
 def arrive_on(d: Decoder, ins: Instruction) -> None:
     """`cp.async.mbarrier.arrive`: arrive once all earlier `cp.async` of the thread are done."""
-    if "noinc" not in ins.parts:
-        raise d.unsupported()
+    increments = "noinc" not in ins.parts
     places = Places(d, ins, 0)
 
     def step(fragment: Fragment, m: Mask) -> int:
@@ -370,6 +374,8 @@ def arrive_on(d: Decoder, ins: Instruction) -> None:
             rows = w.cta.cluster.release(w, 1 << lane)
             if clock is not None:
                 rows = join_rows(rows, clock.rows)
+            # Without `.noinc` the count that this arrival takes was added for it.
+            barrier.pending += increments
             barrier.arrive(1, rows, rows, known, w.thread0 + lane, lane)
         return NEXT
 

@@ -291,7 +291,7 @@ class Decoder:
             raise self.unsupported()
         try:
             handler(self, ins)
-        except (IndexError, KeyError, ValueError, TypeError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise self.error(f"unsupported instruction '{ins.opcode}'") from error
         steps = self.before + self.steps + self.after
         if ins.guard is None or not steps:

@@ -236,6 +236,15 @@ def shift(d: Decoder, ins: Instruction) -> None:
     target = d.target(ins.operands[0], kind)
     left, signed = ins.family == "shl", kind[0] == "s"
     dtype = UNSIGNED[bits]
+    literal = ins.operands[2]
+    if isinstance(literal, Imm) and 0 <= literal.value < bits:
+        by = (SIGNED if signed else UNSIGNED)[bits](literal.value)
+        function: Any = np.left_shift if left else np.right_shift
+        if signed:
+            d.emit(lambda w, m: function(w.s[a], by, out=w.s[target], where=m))
+        else:
+            d.emit(lambda w, m: function(w.u[a], by, out=w.u[target], where=m))
+        return
 
     def step(w: Warp, m: Mask) -> None:
         n = w.u[amount]

@@ -11,7 +11,12 @@ from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.machine import access
 from tile_emulator.machine.cta import RANK_SHIFT
-from tile_emulator.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SHIFT
+from tile_emulator.machine.memory import (
+    LOCAL_WINDOW,
+    SHARED_WINDOW,
+    WINDOW_MASK,
+    WINDOW_SHIFT,
+)
 from tile_emulator.machine.warp import Mask, Warp, bits_of, lanes_of
 from tile_emulator.ptx.module import Instruction, Operand, Sink, Vec
 from tile_emulator.ptx.types import type_bits
@@ -88,6 +93,7 @@ def load(d: Decoder, ins: Instruction) -> None:
     targets = [None if isinstance(o, Sink) else d.target(o, how.kind) for o in wanted]
     address = d.address(ins.operands[1], space)
     acquire = how.semantics == "acquire"
+    poll = ("poll", id(ins))
 
     def step(w: Warp, m: Mask) -> None:
         w.at = ins
@@ -104,7 +110,10 @@ def load(d: Decoder, ins: Instruction) -> None:
             else:
                 w.u[target][lanes] = values[:, i]
         if strong:
-            w.cta.cluster.scheduler.polled()
+            seen = (addresses.tobytes(), values.tobytes())
+            if w.keep.get(poll) == seen:
+                w.cta.cluster.scheduler.polled()
+            w.keep[poll] = seen
             access.observe(w, bits_of(m), addresses, acquire)
 
     if space in ("local", "param"):
@@ -159,11 +168,14 @@ def convert_address(d: Decoder, ins: Instruction) -> None:
         window = SHARED_WINDOW
     elif space == "local":
         window = LOCAL_WINDOW
-    add = np.uint64((-window if to else window) & 0xFFFFFFFFFFFFFFFF)
     if not window or kind == "u32":
         d.emit(lambda w, m: np.copyto(w.u[target], w.u[source], where=m))
-        return
-    d.emit(lambda w, m: np.add(w.u[source], add, out=w.u[target], where=m))
+    elif to:
+        d.emit(lambda w, m: np.bitwise_and(w.u[source], WINDOW_MASK, out=w.u[target], where=m))
+    else:
+        # Not a sum: LLVM converts the address of a local variable twice.
+        bits = np.uint64(window)
+        d.emit(lambda w, m: np.bitwise_or(w.u[source], bits, out=w.u[target], where=m))
 
 
 def is_space(d: Decoder, ins: Instruction) -> None:

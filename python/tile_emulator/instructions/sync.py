@@ -13,7 +13,7 @@ from tile_emulator.machine import access
 from tile_emulator.machine.cta import CTA, NamedBarrier
 from tile_emulator.machine.mbarrier import join_rows
 from tile_emulator.machine.warp import BLOCKED, NEXT, Fragment, Mask, Warp, bits_of, lanes_of
-from tile_emulator.order.clock import Clock
+from tile_emulator.order.clock import SEEN, Clock
 from tile_emulator.ptx.module import Instruction
 
 
@@ -228,15 +228,15 @@ _FENCES = {"sc", "acq_rel", "acquire", "release", "cta", "cluster", "gpu", "sys"
 
 
 def fence_init(w: Warp, m: Mask) -> None:
-    """`fence.mbarrier_init`: inits so far travel with relaxed cluster barriers too."""
+    """`fence.mbarrier_init`: inits known so far travel with relaxed cluster barriers too."""
     cluster = w.cta.cluster
-    bits = bits_of(m)
     lanes = lanes_of(m)
-    for cta in cluster.ctas:
-        for barrier in cta.mbarriers.values():
-            if 0 <= barrier.init_thread - w.thread0 < 32 and (
-                bits >> (barrier.init_thread - w.thread0) & 1
-            ):
-                thread = barrier.init_thread
-                barrier.fences.append((thread, int(cluster.epoch[thread])))
+    for lanes_bits, clock in w.lane_clocks(bits_of(m)):
+        threads = [w.thread0 + i for i in range(32) if lanes_bits >> i & 1]
+        for cta in cluster.ctas:
+            for barrier in cta.mbarriers.values():
+                known = int(clock.rows[SEEN, barrier.init_thread]) >= barrier.init_epoch
+                for thread in threads:
+                    if known or thread == barrier.init_thread:
+                        barrier.fences.append((thread, int(cluster.epoch[thread])))
     cluster.epoch[w.thread0 + lanes] += np.uint32(1)

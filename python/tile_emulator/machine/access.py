@@ -85,7 +85,8 @@ def load(
         return _pick(
             data[None, :], np.zeros(len(lanes), dtype=np.intp), offsets, width, count, lanes
         )
-    return _pick(w.local, lanes, addresses.astype(np.intp), width, count, lanes)
+    offsets = (addresses & WINDOW_MASK).astype(np.intp)
+    return _pick(w.local, lanes, offsets, width, count, lanes)
 
 
 def _pick(
@@ -146,7 +147,7 @@ def store(
         for space, which, inside in split_windows(addresses):
             store(w, lanes[which], inside, space, width, values[which], strong)
     else:
-        offsets = addresses.astype(np.intp)
+        offsets = (addresses & WINDOW_MASK).astype(np.intp)
         _check_private(w.local, offsets, width, count, lanes)
         view = w.local.view(UNSIGNED[8 * width])
         view[lanes[:, None], (offsets // width)[:, None] + np.arange(count)] = values

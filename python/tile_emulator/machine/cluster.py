@@ -171,11 +171,29 @@ class Cluster:
         align: int = 0,
     ) -> NDArray[np.intp]:
         """Turn shared addresses into places of the cluster's bytes; checks them."""
+        align = align or nbytes
+        low, high = int(addresses.min()), int(addresses.max())
+        one = low >> RANK_SHIFT
+        start = (one << RANK_SHIFT) + SHARED_BASE
+        if (
+            start <= low
+            and high + nbytes <= start + self.launch.shared_bytes
+            and one < self.size
+            and (one == w.cta.rank or not local_form)
+            and not (align > 1 and int(np.bitwise_or.reduce(addresses)) & (align - 1))
+        ):
+            if one != w.cta.rank:
+                self.check_peer(w, one, lanes.tolist())
+                line = w.at.line if w.at is not None else 0
+                self.ctas[one].touched_by(w.thread0 + lanes, line)
+            moved: NDArray[np.intp] = (addresses - np.uint64(start - one * self.shared_bytes)).view(
+                np.int64
+            )
+            return moved
         rank = addresses >> _RANK_SHIFT
         offset = (addresses & _OFFSET_MASK).astype(np.int64) - _BASE
         own = np.uint64(w.cta.rank)
         remote = rank != own
-        align = align or nbytes
         bad = (offset < 0) | (offset > self.launch.shared_bytes - nbytes)
         if bad.any() or remote.any() or (align > 1 and (offset & (align - 1)).any()):
             self._check_addresses(w, lanes, addresses, rank, offset, nbytes, align, local_form)

@@ -30,16 +30,14 @@ def deadlock(cluster: Cluster, stuck: list[Fragment]) -> Fault:
     warp.at = chosen.at
     lane = first_lane(chosen.bits)
     wait = chosen.wait
-    notes = []
-    seen: set[str] = set()
+    alike: dict[str, list[int]] = {}
     for fragment in stuck:
-        text = _describe(cluster, fragment)
-        if text not in seen and len(seen) < 8:
-            seen.add(text)
-            thread = fragment.warp.thread0 + first_lane(fragment.bits)
-            count = fragment.bits.bit_count()
-            others = f" and {count - 1} more of its warp" if count > 1 else ""
-            notes.append(f"{cluster.thread_name(thread)}{others} {text}")
+        threads = alike.setdefault(_describe(cluster, fragment), [])
+        threads += [fragment.warp.thread0 + i for i in range(32) if fragment.bits >> i & 1]
+    notes = []
+    for text, threads in list(alike.items())[:8]:
+        more = f" and {len(threads) - 1} more" if len(threads) > 1 else ""
+        notes.append(f"{cluster.thread_name(threads[0])}{more}: {text}")
     if isinstance(wait, LaneWait):
         missing = wait.bits & ~chosen.bits & warp.live
         return Fault(
@@ -66,18 +64,18 @@ def _weight(fragment: Fragment) -> int:
 def _describe(cluster: Cluster, fragment: Fragment) -> str:
     wait = fragment.wait
     if isinstance(wait, MBarrier):
-        return f"waits on {wait.history()[0]}"
+        return f"waiting on {wait.history()[0]}"
     if isinstance(wait, NamedBarrier):
         expected = wait.expected or fragment.warp.cta.live_threads
-        return f"waits at a CTA barrier, {wait.arrived} of {expected} threads are there"
+        return f"waiting at a CTA barrier, {wait.arrived} of {expected} threads are there"
     if isinstance(wait, LaneWait):
-        return f"waits for lanes 0x{wait.bits & ~fragment.bits:08x} at {wait.name}"
+        return f"waiting for lanes 0x{wait.bits & ~fragment.bits:08x} at {wait.name}"
     if wait is cluster:
         live = sum(cta.live_threads for cta in cluster.ctas)
         return (
-            f"waits at the cluster barrier, {cluster.barrier_arrived} of {live} threads are there"
+            f"waiting at the cluster barrier, {cluster.barrier_arrived} of {live} threads are there"
         )
-    return "polls, and nothing changes"
+    return "polling, and nothing changes"
 
 
 def _cause(cluster: Cluster, chosen: Fragment) -> tuple[str, str]:

@@ -27,10 +27,9 @@ MAX_TX = (1 << 20) - 1
 def join_rows(a: Rows | None, b: Rows) -> Rows:
     """Return the maximum of two sets of rows; `a` may be None."""
     if a is None:
-        joined: Rows = b.copy()
-        return joined
+        a = np.zeros_like(b)
     left, right = match(a, b)
-    joined = np.maximum(left, right)
+    joined: Rows = np.maximum(left, right)
     return joined
 
 
@@ -48,6 +47,7 @@ class MBarrier:
         self.init_thread = thread
         self.init_epoch = epoch
         self.init_line = 0
+        self.used: dict[int, int] = {}
         self.fences: list[tuple[int, int]] = []
         self.phase = 0
         self.pending = count
@@ -189,7 +189,7 @@ class MBarrier:
         self.done.pop(self.phase - 4, None)
         for landed in self.landed:
             landed.column, landed.epoch = self.column, epoch
-            landed.caused = None
+            landed.caused, landed.clock = None, cluster.first_clock
             cluster.landed(landed)
         self.phase += 1
         self.pending = self.count

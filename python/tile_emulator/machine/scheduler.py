@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any
 from tile_emulator.engine.operations import PIECE_BYTES, Operation
 from tile_emulator.errors import Fault
 from tile_emulator.machine.deadlock import deadlock
-from tile_emulator.machine.warp import BLOCKED, DONE, NEXT, YIELD, Fragment
+from tile_emulator.machine.warp import BLOCKED, DONE, NEXT, YIELD, Fragment, Warp
 
 if TYPE_CHECKING:
     from tile_emulator.machine.cluster import Cluster
+    from tile_emulator.machine.mbarrier import MBarrier
 
 _QUANTUM = 4096
-_IDLE_ROUNDS = 4
 _LONGEST_POLL = 64
 _POLLS_IN_A_ROW = 16
+_POLLS_BEFORE_LANDING = 64
+_POLLS_BEFORE_DEADLOCK = 2048
 
 
 class Budget:
@@ -93,8 +95,19 @@ class Scheduler:
                 fragment.wait = None
             self.ready.extend(woken)
 
+    def fails(self, w: Warp, bits: int, barrier: MBarrier) -> bool:
+        """Decide whether lanes that wait are told no although the phase may be complete."""
+        if self.random is not None:
+            return self.random.random() < 0.3
+        if self.lands == "eager":
+            return False
+        key = ("told no", barrier, barrier.phase)
+        told = w.keep.get(key, 0)
+        w.keep[key] = told | bits
+        return bool(bits & ~told)
+
     def polled(self) -> None:
-        """Count a strong load: a fragment that only polls waits for others."""
+        """Count a strong load that gave what it gave before: it waits for others."""
         if self.current is not None:
             self.current.polls += 1
 
@@ -199,7 +212,7 @@ class Scheduler:
         self._rotate(fragment)
         fragment.quiet = 0 if fragment.polls > polls else fragment.quiet + blocks_left - quantum
         if self.writes == writes and fragment.polls > polls:
-            self._idle()
+            self._idle(fragment.polls - polls)
         elif self.writes != writes or fragment.quiet > _LONGEST_POLL:
             self.idle = 0
 
@@ -208,15 +221,13 @@ class Scheduler:
             self.ready.remove(fragment)
             self.ready.append(fragment)
 
-    def _idle(self) -> None:
+    def _idle(self, polls: int) -> None:
         """A fragment has only polled: when all do, copies land, or nothing ever will."""
-        self.idle += 1
-        rounds = _IDLE_ROUNDS * (16 if self.random is not None else 1)
-        if self.idle <= rounds * len(self.ready):
-            return
-        self.idle = 0
+        self.idle += polls
         if self.flying:
-            self.current = None
-            self.land_one()
-        else:
+            if self.idle > _POLLS_BEFORE_LANDING * len(self.ready):
+                self.idle = 0
+                self.current = None
+                self.land_one()
+        elif self.idle > _POLLS_BEFORE_DEADLOCK * len(self.ready):
             raise deadlock(self.cluster, self.waiting + self.ready)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tile_emulator.instructions.program import SHARED_BASE
+
 if TYPE_CHECKING:
     from tile_emulator.machine.warp import Mask, Warp
 
@@ -40,6 +42,11 @@ SPECIAL = {f"{name}.{axis}" for name in _TRIPLES for axis in _AXES} | {
     "%total_smem_size",
     "%aggr_smem_size",
     "%envreg0",
+    "%reserved_smem_offset_begin",
+    "%reserved_smem_offset_end",
+    "%reserved_smem_offset_cap",
+    "%reserved_smem_offset_0",
+    "%reserved_smem_offset_1",
     "WARP_SZ",
 }
 DYNAMIC = {
@@ -91,6 +98,8 @@ def special_value(w: Warp, name: str) -> Any:
         "%envreg0": 0,
         "WARP_SZ": 32,
     }
+    if name.startswith("%reserved_smem_offset"):
+        return SHARED_BASE if name.endswith(("end", "cap")) else 0
     return values[name]
 
 

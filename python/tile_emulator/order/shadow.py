@@ -53,7 +53,6 @@ class Shadow:
         self._grown: dict[tuple[int, int, tuple[int, ...], int], int] = {}
         self.copy_sets: list[tuple[int, ...]] = []
         self.conflicts = Conflicts(self)
-        self.deferred: list[tuple[Any, int, Index]] = []
 
     def _select(self, w: Warp, lanes: NDArray[np.intp], flat: NDArray[np.intp], n: int) -> Any:
         """Return the bytes of the lanes' accesses and the thread of each byte."""
@@ -251,7 +250,7 @@ class Shadow:
             self.conflicts.write_after_unknown_read(w, clock, index, threads, reader, known, strong)
         if int(self.copy_reader[index].max()) >= 0:
             self.conflicts.write_under_copy(w, clock, index, threads)
-        if self.deferred:
+        if self.cluster.deferred:
             self.conflicts.settle_deferred(index)
         line = w.at.line if w.at is not None else 0
         self.writer[index] = threads

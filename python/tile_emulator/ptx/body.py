@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tile_emulator.ptx.lexer import number
 from tile_emulator.ptx.module import (
     Args,
     Function,
@@ -190,10 +189,11 @@ class BodyParser:
         if not self.known_family(parts[0]):
             raise stream.error(f"unsupported instruction '{opcode}'", at.offset)
         operands: list[Operand] = []
-        while not stream.accept(";"):
+        if not stream.accept(";"):
             operands.append(self._operand())
-            if stream.text != ";":
-                stream.expect(",")
+            while stream.accept(","):
+                operands.append(self._operand())
+            stream.expect(";")
         self.body.append(
             Instruction(
                 opcode,
@@ -226,12 +226,11 @@ class BodyParser:
         stream = self.stream
         token = stream.token
         if token.kind == "number":
-            stream.take()
-            return Imm(*number(token.text))
+            return Imm(*stream.number())
         if token.kind == "word":
             return self._name()
         if stream.accept("-"):
-            kind, value = number(stream.take())
+            kind, value = stream.number()
             if kind != "int":
                 value ^= 1 << (31 if kind == "f32" else 63)
                 return Imm(kind, value)
@@ -248,10 +247,11 @@ class BodyParser:
 
     def _list(self, closing: str) -> tuple[Operand, ...]:
         items: list[Operand] = []
-        while not self.stream.accept(closing):
+        if not self.stream.accept(closing):
             items.append(self._operand())
-            if self.stream.text != closing:
-                self.stream.expect(",")
+            while self.stream.accept(","):
+                items.append(self._operand())
+            self.stream.expect(closing)
         return tuple(items)
 
     def _name(self) -> Operand:

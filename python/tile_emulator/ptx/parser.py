@@ -55,16 +55,23 @@ class TokenStream:
         if not self.accept(text):
             raise self.error(f"expected '{text}', got '{self.text}'")
 
-    def integer(self) -> int:
-        token = self.token
-        sign = -1 if self.accept("-") else 1
+    def number(self) -> tuple[str, int]:
+        """Take a number; returns its kind and its value or bits."""
         token = self.token
         if token.kind != "number":
             raise self.error(f"expected a number, got '{token.text}'")
         self.index += 1
-        kind, value = number(token.text)
+        try:
+            return number(token.text)
+        except (ValueError, OverflowError):
+            raise self.error("a number is too long", token.offset) from None
+
+    def integer(self) -> int:
+        sign = -1 if self.accept("-") else 1
+        token = self.token
+        kind, value = self.number()
         if kind != "int":
-            raise self.error(f"expected an integer, got '{token.text}'")
+            raise self.error(f"expected an integer, got '{token.text}'", token.offset)
         return sign * value
 
     def error(self, message: str, offset: int | None = None) -> PTXError:
@@ -80,8 +87,11 @@ def parse(text: str, known_family: Callable[[str], bool]) -> Module:
     stream = TokenStream(text)
     module = Module("", "", {}, {}, stream.lines)
     files: dict[int, str] = {}
-    while stream.token.kind != "end":
-        _directive(stream, module, files, known_family)
+    try:
+        while stream.token.kind != "end":
+            _directive(stream, module, files, known_family)
+    except RecursionError:
+        raise stream.error("brackets are nested too deeply") from None
     if not module.version:
         raise PTXError("expected '.version', got other text", 1)
     return module
@@ -285,8 +295,7 @@ def _initializer(stream: TokenStream, variable: Variable, kind: str, element: in
         negative = stream.accept("-")
         token = stream.token
         if token.kind == "number":
-            stream.take()
-            number_kind, bits = number(token.text)
+            number_kind, bits = stream.number()
             data.extend(_encode(number_kind, -bits if negative else bits, kind, element))
             return
         mask = re.fullmatch(r"0[xX][fF]+", token.text)

@@ -95,8 +95,9 @@ ONE_SHOT = [
     fault(
         "only_one_thread_waits", "one_shot", "in-flight",
         "63 threads read what only thread 0 has waited for.",
-        "  @!%ready bra wait_full;\n", "  not.pred %ready, %ready;\n"
-        "  and.pred %ready, %ready, %first;\n  @%ready bra wait_full;\n",
+        f"wait_full:\n  {WAIT} [full], 0;\n  @!%ready bra wait_full;\n",
+        "  @!%first bra read;\n"
+        f"wait_full:\n  {WAIT} [full], 0;\n  @!%ready bra wait_full;\nread:\n",
     ),
     fault(
         "source_not_fenced", "one_shot", "proxy-fence",
@@ -413,12 +414,6 @@ FOUR_BARRIERS = [
         "The offset of a tile is one ahead of its barrier.",
         "  add.u32 %at, %at, %offset;\nnext_tile:\n",
         "  add.u32 %at, %at, %offset;\n  add.u32 %at, %at, 256;\nnext_tile:\n",
-    ),
-    fault(
-        "cluster_arrive_without_a_wait", "four_barriers", "not-started",
-        "The cluster barrier at entry is not waited for.",
-        "  barrier.cluster.arrive.relaxed.aligned;\n  barrier.cluster.wait.aligned;\n",
-        "  barrier.cluster.arrive.relaxed.aligned;\n",
     ),
 ]
 

@@ -434,17 +434,19 @@ CUresult cuEventSynchronize(CUevent) {
   ENTRY("cuEventSynchronize");
   return 0;
 }
-CUresult cuTensorMapEncodeTiled(CUtensorMap *map, int, uint32_t rank, void *,
-                                const uint64_t *dims, const uint64_t *strides,
-                                const uint32_t *box, const uint32_t *, int, int,
-                                int, int) {
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, int, uint32_t rank,
+                                void *data, const uint64_t *dims,
+                                const uint64_t *strides, const uint32_t *box,
+                                const uint32_t *, int, int, int, int) {
   ENTRY("cuTensorMapEncodeTiled");
   // What a test can read back, in place of the real encoding.
   map->opaque[0] = rank;
+  map->opaque[15] = reinterpret_cast<uintptr_t>(data);
   for (uint32_t i = 0; i < rank; ++i) {
     map->opaque[1 + i] = dims[i];
     map->opaque[6 + i] = box[i];
-    map->opaque[11 + i] = i + 1 < rank ? strides[i] : 0;
+    if (i + 1 < rank)
+      map->opaque[11 + i] = strides[i];
   }
   return 0;
 }

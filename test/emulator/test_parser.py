@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The parser: what it reads, and where it says that it cannot."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tile_copy import run, tile_copy
+
+import tile_emulator as te
+
+HEADER = ".version 8.1\n.target sm_90\n.address_size 64\n"
+
+
+def test_a_kernel_knows_its_parameters_and_limits() -> None:
+    module = te.parse(
+        HEADER
+        + """
+.visible .entry first(.param .u64 .ptr .global .align 16 a, .param .align 8 .b8 b[24],
+                      .param .f32 c)
+.maxntid 128, 2, 1
+.explicitcluster
+.reqnctapercluster 2, 1, 1
+{ .shared .align 16 .b8 tile[64]; ret; }
+.entry second() .reqntid 64 { ret; }
+.func third() { ret; }
+"""
+    )
+    assert list(module.kernels) == ["first", "second"]
+    first = module.kernels["first"]
+    assert [(p.name, p.size, p.align) for p in first.params] == [
+        ("a", 8, 8),
+        ("b", 24, 8),
+        ("c", 4, 4),
+    ]
+    assert first.maxntid == (128, 2, 1) and first.reqnctapercluster == (2, 1, 1)
+    assert [(v.name, v.size, v.align) for v in first.shared] == [("tile", 64, 16)]
+    assert module.kernels["second"].reqntid == (64, 1, 1)
+    assert module.version == "8.1" and module.target == "sm_90"
+
+
+def entry(body: str) -> str:
+    return HEADER + ".entry k() {\n.reg .b32 %r<4>; .reg .pred %p<2>;\n" + body + "\nret;\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "line"),
+    [
+        ("frobnicate.b32 %r0, %r1;", "unsupported instruction 'frobnicate.b32'", 6),
+        ("add.s32 %r0, %r1 %r2;", "expected ';', got '%r2'", 6),
+        ("mov.u32 %r0, ;", "expected an operand, got ';'", 6),
+        ("\n\n? add;", "expected an instruction, got '?'", 8),
+        ("@%r9 bra L;", "expected a predicate register", 6),
+        (".frob 3;", "unsupported directive '.frob'", 6),
+        ("mov.u32 %r0, `;", "unexpected character '`'", 6),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_its_line(body: str, message: str, line: int) -> None:
+    with pytest.raises(te.PTXError, match="at line") as caught:
+        te.parse(entry(body))
+    assert message in str(caught.value)
+    assert caught.value.line == line and caught.value.column >= 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "add.frob.s32 %r0, %r1, %r2;",
+        "bra NOWHERE;",
+        "mov.u32 %r0, nothing;",
+        "ld.shared.b32 %r0, %r1;",
+        "mbarrier.frob.b64 [%r0];",
+        "add.s32 5, %r1, %r2;",
+        "add.s32 %r0, %r1;",
+        "call.uni missing, ();",
+    ],
+)
+def test_what_cannot_be_decoded_is_reported_at_launch_with_its_line(body: str) -> None:
+    with pytest.raises(te.PTXError) as caught:
+        te.emulate(te.parse(entry(body)), "k")
+    assert caught.value.line == 6
+
+
+def test_source_lines_come_with_the_report() -> None:
+    text = HEADER + '.file 1 "kernel.mlir"\n.entry k() {\n.loc 1 42 7\ntrap;\nret;\n}\n'
+    with pytest.raises(te.EmulationError) as caught:
+        te.emulate(te.parse(text), "k")
+    assert caught.value.source == ("kernel.mlir", 42)
+    assert "source: kernel.mlir:42" in str(caught.value)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.data())
+def test_damaged_text_runs_or_gives_an_error_of_ours(data: st.DataObject) -> None:
+    text = tile_copy()
+    start = data.draw(st.integers(0, len(text) - 1))
+    stop = data.draw(st.integers(start, min(len(text), start + 12)))
+    new = data.draw(st.text(alphabet='{}[]();:,.@%!+-r0 \nabx"', max_size=6))
+    try:
+        run(text[:start] + new + text[stop:], max_steps=20000)
+    except te.PTXError as error:
+        assert error.line >= 1
+    except te.Error:
+        pass

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Targets on which LLVM would abort, each beside a control case that differs in one thing and passes.
+
+// RUN: tile-opt %s --split-input-file --verify-diagnostics --tile-check-target -o /dev/null
+
+// expected-error @below {{gpu.module 'kernels' targets PTX 7.8; tile.copy_async needs 8.0}}
+// expected-note @below {{set features="+ptx80"}}
+gpu.module @kernels [#nvvm.target<chip = "sm_90", features = "+ptx78">] {
+}
+
+// -----
+
+gpu.module @kernels_control [#nvvm.target<chip = "sm_90", features = "+ptx80">] {
+}
+
+// -----
+
+// Without features, LLVM takes the oldest PTX version that knows the chip.
+
+// expected-error @below {{gpu.module 'kernels' targets PTX 7.8; tile.copy_async needs 8.0}}
+// expected-note @below {{set features="+ptx80"}}
+gpu.module @kernels [#nvvm.target<chip = "sm_90">] {
+}
+
+// -----
+
+gpu.module @kernels_control [#nvvm.target<chip = "sm_100">] {
+}
+
+// -----
+
+// expected-error @below {{gpu.module 'kernels' targets sm_89, which has no clusters; tile.copy_async needs sm_90}}
+// expected-note @below {{set chip=sm_90}}
+gpu.module @kernels [#nvvm.target<chip = "sm_89", features = "+ptx80">] {
+}
+
+// -----
+
+// expected-error @below {{gpu.module 'kernels' targets PTX 8.5; sm_100a needs 8.6}}
+// expected-note @below {{set features="+ptx86"}}
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx85">] {
+}
+
+// -----
+
+gpu.module @kernels_control [#nvvm.target<chip = "sm_100a", features = "+ptx86">] {
+}
+
+// -----
+
+// The second of several counts too.
+
+// expected-error @below {{gpu.module 'kernels' targets #rocdl.target, which is not NVVM}}
+// expected-note @below {{use #nvvm.target, or drop the target}}
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx80">, #rocdl.target] {
+}
+
+// -----
+
+module @nested {
+  // expected-error @below {{gpu.module 'kernels' targets sm_95, which LLVM does not know}}
+  // expected-note @below {{set chip to one of sm_90, sm_90a,}}
+  gpu.module @kernels [#nvvm.target<chip = "sm_95", features = "+ptx80">] {
+  }
+}

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`mt.parse`, `mt.lower` and `mt.compile`: what they return, and that they fail in one way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from mlir import ir
+
+import mlir_tile as mt
+
+GROUP = "!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>"
+TILE = "memref<{extent}xf32, #gpu.address_space<workgroup>>"
+
+
+def program(extent: int = 16, source: str = "copy.mlir", line: int = 7) -> str:
+    """Return a module whose one copy is of `extent` elements and stands at `source:line:3`."""
+    tile = TILE.format(extent=extent)
+    return f"""
+module attributes {{gpu.container_module}} {{
+  gpu.module @kernels {{
+    gpu.func @send(%rank: i32) workgroup(%src: {tile}, %dst: {tile}) kernel {{
+      %c0 = arith.constant 0 : index
+      %bars = nvgpu.mbarrier.create -> {GROUP}
+      tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%c0])
+          : {tile} to {tile}, {GROUP} loc("{source}":{line}:3)
+      gpu.return
+    }}
+  }}
+}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def context() -> Iterator[ir.Context]:
+    with mt.context() as made:
+        yield made
+
+
+def test_parse_returns_a_module() -> None:
+    assert isinstance(mt.parse(program()), ir.Module)
+
+
+def test_text_that_is_no_ir_is_a_compile_error() -> None:
+    with pytest.raises(mt.CompileError, match=r"custom op 'tile\.copy' is unknown") as raised:
+        mt.parse("tile.copy %src")
+    assert raised.value.diagnostics
+    assert ":1:1: error: " in raised.value.diagnostics[0]
+
+
+def test_ir_that_does_not_verify_is_a_compile_error_at_its_place() -> None:
+    text = program().replace("mbarrier(%bars[%c0])", 'mbarrier(%bars[%c0]) {variant = "none"}')
+    with pytest.raises(mt.CompileError) as raised:
+        mt.parse(text)
+    assert raised.value.diagnostics[0] == (
+        "copy.mlir:7:3: error: 'tile.copy_async' op variant must be one of bulk, got \"none\""
+    )
+
+
+def test_lower_leaves_the_module_as_it_is() -> None:
+    module = mt.parse(program())
+    before = str(module)
+    lowered = mt.lower(module, "legalize")
+    assert str(module) == before
+    assert "tile.copy_async" in before
+    assert "nvvm.cp.async.bulk.shared.cluster.shared.cta" in str(lowered)
+
+
+def test_each_stage_leaves_what_its_name_says() -> None:
+    module = mt.parse(program())
+    assert "#tile.copy_plan<bulk, chunk = 64, " in str(mt.lower(module, "analyze"))
+    legalized = str(mt.lower(module, "legalize"))
+    assert "tile.copy_async" not in legalized
+    assert "nvvm.mapa" in legalized
+
+
+def test_a_refused_layout_is_a_compile_error_with_the_fix() -> None:
+    with pytest.raises(mt.CompileError) as raised:
+        mt.lower(mt.parse(program(extent=17)), "analyze")
+    first, *_, last = raised.value.diagnostics
+    assert first == (
+        "copy.mlir:7:3: error: 'tile.copy_async' op cannot be cut into bulk copies: the longest run"
+        " common to both layouts is 68 bytes, it must be a multiple of 16"
+    )
+    assert (
+        last == "copy.mlir:7:3: note: choose layouts that agree on runs of a multiple of 16 bytes"
+    )
+    assert str(raised.value) == "\n".join(raised.value.diagnostics)
+    assert isinstance(raised.value, mt.Error)
+
+
+@pytest.mark.parametrize("call", ["lower", "compile"])
+def test_nothing_is_printed_where_something_is_raised(
+    call: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    module = mt.parse(program(extent=17))
+    with pytest.raises(mt.CompileError):
+        if call == "lower":
+            mt.lower(module, "legalize")
+        else:
+            mt.compile(module)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_stage_that_does_not_exist_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match="to must be one of analyze, legalize, nvvm, ptx"):
+        mt.lower(mt.parse(program()), "verify")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"chip": "sm_80"}, "set chip=sm_90"),
+        ({"features": "+ptx78"}, "needs 8.0"),
+        ({"opt_level": 4}, "opt-level must be in 0 to 3, got 4"),
+    ],
+)
+@pytest.mark.parametrize("call", [lambda m, **o: mt.lower(m, "analyze", **o), mt.compile])
+def test_a_wrong_option_is_a_value_error(
+    call: object, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(mt.parse(program()), **options)  # type: ignore[operator]
+
+
+def test_several_threads_compile_at_once() -> None:
+    def ptx(extent: int) -> str:
+        with mt.context():
+            return mt.compile(mt.parse(program(extent))).ptx["kernels"]
+
+    extents = [16, 32, 64, 128] * 3
+    with ThreadPoolExecutor(4) as pool:
+        texts = list(pool.map(ptx, extents))
+    assert len(set(texts)) == 4
+    assert texts == texts[:4] * 3
+    assert all(text.count("cp.async.bulk") == 1 for text in texts)

@@ -120,29 +120,58 @@ static Operation *findTooEarly(Region &body) {
   return found == flow.remotes.end() ? nullptr : *found;
 }
 
-/// The cluster barrier before the first op that reaches into a peer.
-static LogicalResult insertStart(Operation *kernel, Region &body) {
-  Operation *remote = findTooEarly(body);
-  if (!remote)
-    return success();
-  SmallVector<Operation *> inits = SyncFlow(body).inits;
+/// Builds the first cluster barrier in `region`, and reports whether every use
+/// then follows it. Where only one branch of an `scf.if` initialises and uses
+/// barriers, the other one takes part as well.
+static bool buildStart(Operation *kernel, Region &region,
+                       ArrayRef<Operation *> inits) {
+  Region &body = kernel->getRegion(0);
   OpBuilder builder(kernel->getContext());
-  for (Block *block : blocksAfter(inits, kernel, body)) {
+  for (Block *block : blocksAfter(inits, kernel, region)) {
     if (!setPointIn(builder, block, inits))
       continue;
     buildClusterBarrier(builder, kernel->getLoc());
     if (!findTooEarly(body))
-      return success();
+      return true;
     // Not on the way to every use: take it back.
     Operation *behind = &*builder.getInsertionPoint();
     behind->getPrevNode()->erase();
     behind->getPrevNode()->erase();
   }
+  if (inits.empty())
+    return false;
+  auto branches =
+      dyn_cast<scf::IfOp>(region.findAncestorOpInRegion(*inits.front()));
+  if (!branches)
+    return false;
+  Region *initialises = nullptr, *other = nullptr;
+  for (Region &branch : branches->getRegions()) {
+    bool holdsAll = llvm::all_of(inits, [&](Operation *init) {
+      return branch.isAncestor(init->getParentRegion());
+    });
+    (holdsAll ? initialises : other) = &branch;
+  }
+  if (!initialises)
+    return false;
+  if (other->empty()) {
+    builder.createBlock(other);
+    scf::YieldOp::create(builder, branches.getLoc());
+  }
+  builder.setInsertionPointToStart(&other->front());
+  buildClusterBarrier(builder, kernel->getLoc());
+  return buildStart(kernel, *initialises, inits);
+}
+
+/// The cluster barrier before the first op that reaches into a peer.
+static LogicalResult insertStart(Operation *kernel, Region &body) {
+  Operation *remote = findTooEarly(body);
+  if (!remote || buildStart(kernel, body, SyncFlow(body).inits))
+    return success();
   InFlightDiagnostic diag = remote->emitOpError(
       "must follow a cluster barrier, and there is no place for one that every "
       "thread passes after the barrier's initialisation and before this use");
   diag.attachNote() << "initialise barriers at the top of the kernel, outside "
-                       "the branches that use them";
+                       "the loops that use them";
   return diag;
 }
 

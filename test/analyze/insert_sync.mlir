@@ -198,6 +198,32 @@ gpu.func @leaves_at_once(%rank: i32, %leaves: i1) kernel attributes {tile.insert
   gpu.return
 }
 
+// The same without blocks: the other branch takes part, too.
+// CHECK-LABEL: gpu.func @in_one_branch(
+// CHECK: scf.if
+// CHECK-NEXT: nvgpu.mbarrier.init
+// CHECK-NEXT: nvvm.fence.mbarrier.init
+// CHECK-NEXT: nvvm.cluster.arrive
+// CHECK-NEXT: nvvm.cluster.wait
+// CHECK-NEXT: tile.arrive
+// CHECK-NEXT: } else {
+// CHECK-NEXT: nvvm.cluster.arrive
+// CHECK-NEXT: nvvm.cluster.wait
+// CHECK-NEXT: }
+// CHECK-NEXT: nvvm.cluster.arrive
+// CHECK-NEXT: nvvm.cluster.wait
+// CHECK-NEXT: gpu.return
+gpu.func @in_one_branch(%rank: i32, %stays: i1) kernel attributes {tile.insert_sync} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %bars = nvgpu.mbarrier.create -> !bars
+  scf.if %stays {
+    nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
+    tile.arrive %bars[%c0] cta(%rank) : !bars
+  }
+  gpu.return
+}
+
 // A loop whose rounds end in a cluster barrier has none of them behind its last copy, as far as is known.
 // CHECK-LABEL: gpu.func @in_a_loop(
 // CHECK: nvvm.fence.mbarrier.init

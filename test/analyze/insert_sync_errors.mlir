@@ -4,26 +4,26 @@
 
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>
 
-// A branch that some threads take must not hold a barrier for all.
+// A loop that some threads go round more often must not hold a barrier for all.
 gpu.module @kernels {
-  gpu.func @initialised_before_the_branch(%rank: i32, %branch: i1) kernel attributes {tile.insert_sync} {
+  gpu.func @initialised_before_the_loop(%rank: i32, %n: index) kernel attributes {tile.insert_sync} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %bars = nvgpu.mbarrier.create -> !bars
     nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
-    scf.if %branch {
+    scf.for %i = %c0 to %n step %c1 {
       tile.arrive %bars[%c0] cta(%rank) : !bars
     }
     gpu.return
   }
-  gpu.func @initialised_and_used_in_a_branch(%rank: i32, %branch: i1) kernel attributes {tile.insert_sync} {
+  gpu.func @initialised_and_used_in_a_loop(%rank: i32, %n: index) kernel attributes {tile.insert_sync} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %bars = nvgpu.mbarrier.create -> !bars
-    scf.if %branch {
+    scf.for %i = %c0 to %n step %c1 {
       nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
       // expected-error @+2 {{'tile.arrive' op must follow a cluster barrier, and there is no place for one that every thread passes after the barrier's initialisation and before this use}}
-      // expected-note @+1 {{initialise barriers at the top of the kernel, outside the branches that use them}}
+      // expected-note @+1 {{initialise barriers at the top of the kernel, outside the loops that use them}}
       tile.arrive %bars[%c0] cta(%rank) : !bars
     }
     gpu.return

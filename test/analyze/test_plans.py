@@ -22,7 +22,7 @@ from mlir.passmanager import PassManager
 import mlir_tile as mt
 from mlir_tile.dialects import tile
 
-CASES = 2500
+CASES = 2200
 MAX_BYTES = 2048
 ELEMENT_TYPES = {1: "i8", 2: "f16", 3: "i24", 4: "f32", 8: "index", 16: "i128"}
 

@@ -83,7 +83,7 @@ def test_strict_checks_want_cluster_scope_for_bytes_of_a_peer(schedule: str) -> 
     run(tile_copy(), schedule=schedule)
     with pytest.raises(te.EmulationError) as caught:
         run(tile_copy(), schedule=schedule, checks="strict")
-    assert caught.value.kind == "in-flight"
+    assert caught.value.kind == "in-flight" and ".acquire.cluster" in caught.value.advice
     run(tile_copy(**CLUSTER_SCOPE), schedule=schedule, checks="strict")
 
 

@@ -78,8 +78,8 @@ def test_one_generic_load_may_reach_several_spaces() -> None:
 
 def test_globals_and_constants_have_their_initial_values() -> None:
     before = """
-.global .align 8 .u64 pointer = numbers;
 .global .align 4 .u32 numbers[4] = {5, 6, 7};
+.global .align 8 .u64 pointer = numbers;
 .const .align 4 .f32 scale = 0f3F800000;
 """
     body = (

@@ -73,6 +73,7 @@ def test_what_cannot_be_read_is_named_with_its_line(body: str, message: str, lin
         "mbarrier.frob.b64 [%r0];",
         "add.s32 5, %r1, %r2;",
         "add.s32 %r0, %r1;",
+        "fma.rn.f32 %r0, %r1, %r2;",
         "call.uni missing, ();",
     ],
 )
@@ -82,8 +83,10 @@ def test_what_cannot_be_decoded_is_reported_at_launch_with_its_line(body: str) -
     assert caught.value.line == 6
 
 
-def test_source_lines_come_with_the_report() -> None:
-    text = HEADER + '.file 1 "kernel.mlir"\n.entry k() {\n.loc 1 42 7\ntrap;\nret;\n}\n'
+@pytest.mark.parametrize("files_first", [True, False])
+def test_source_lines_come_with_the_report(files_first: bool) -> None:
+    files, kernel = '.file 1 "kernel.mlir"\n', ".entry k() {\n.loc 1 42 7\ntrap;\nret;\n}\n"
+    text = HEADER + (files + kernel if files_first else kernel + files)
     with pytest.raises(te.EmulationError) as caught:
         te.emulate(te.parse(text), "k")
     assert caught.value.source == ("kernel.mlir", 42)

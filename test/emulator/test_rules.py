@@ -18,7 +18,7 @@ BROKEN = {
     "count_too_high": ("deadlock", {"init": LINES["init"].replace(", 1", ", 2")}),
     "one_warp_not_at_the_barrier": (
         "deadlock",
-        {"after": "setp.lt.u32 %more, %tid, 32;\n@%more bra $SKIP;\nbar.sync 0, 128;\n$SKIP:"},
+        {"after": "setp.lt.u32 %more, %thread, 32;\n@%more bra $SKIP;\nbar.sync 0, 128;\n$SKIP:"},
     ),
     "barrier_for_too_many_threads": ("arrivals", {"sync": "bar.sync 0, 160;"}),
     "armed_too_little": ("arrivals", {"arm": LINES["arm"].replace("16384", "16368")}),

@@ -167,7 +167,7 @@ CALL = """
   { .param .b32 p0; .param .align 8 .b8 p1[8]; .param .b32 r0;
     st.param.b32 [p0+0], %t; st.param.b32 [p1+0], 5; st.param.b32 [p1+4], 77;
     GUARD call.uni (r0), twice_plus, (p0, p1);
-    GUARD ld.param.b32 %d, [r0+0]; }
+    ld.param.b32 %r1, [r0+0]; GUARD mov.u32 %d, %r1; }
 """
 
 

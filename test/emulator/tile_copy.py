@@ -38,17 +38,17 @@ TEMPLATE = """
 .extern .shared .align 128 .b8 smem[];
 .visible .entry copy(.param .u64 a, .param .u64 b) {{
   .reg .pred %first, %notfirst, %sends, %arms, %done, %more;
-  .reg .b32 %tid, %rank, %src, %dst, %bar, %rdst, %rbar, %i, %at, %v<4>;
+  .reg .b32 %thread, %rank, %src, %dst, %bar, %rdst, %rbar, %i, %at, %v<4>;
   .reg .b64 %a, %b, %off, %p;
-  mov.u32 %tid, %tid.x;
+  mov.u32 %thread, %tid.x;
   mov.u32 %rank, %cluster_ctarank;
   ld.param.u64 %a, [a];
   ld.param.u64 %b, [b];
   mov.u32 %src, smem;
   add.u32 %dst, %src, 16384;
   add.u32 %bar, %dst, 16384;
-  setp.eq.u32 %first, %tid, 0;
-  setp.ne.u32 %notfirst, %tid, 0;
+  setp.eq.u32 %first, %thread, 0;
+  setp.ne.u32 %notfirst, %thread, 0;
   setp.eq.u32 %sends, %rank, 0;
   setp.eq.and.u32 %arms, %rank, 1, %first;
   {init}
@@ -59,7 +59,7 @@ TEMPLATE = """
   @!%sends bra WAIT;
   mov.u32 %i, 0;
 FILL:
-  mad.lo.u32 %at, %tid, 16, %i;
+  mad.lo.u32 %at, %thread, 16, %i;
   cvt.u64.u32 %off, %at;
   add.u64 %p, %a, %off;
   ld.global.v4.u32 {{%v0, %v1, %v2, %v3}}, [%p];
@@ -81,7 +81,7 @@ WAIT:
   {retry}
   mov.u32 %i, 0;
 DRAIN:
-  mad.lo.u32 %at, %tid, 16, %i;
+  mad.lo.u32 %at, %thread, 16, %i;
   cvt.u64.u32 %off, %at;
   add.u64 %p, %b, %off;
   add.u32 %at, %at, %dst;

@@ -3,27 +3,27 @@
 // bytes, without and with optimization, on both sides of 48 KiB and at the 227 KiB that there are. With
 // its alignment, the barrier counts 16 bytes.
 
-// RUN: sed "s/BUFFER/49135/; s/DYNAMIC/1000/" %s > %t.mlir
-// RUN: tile-compile %t.mlir --to ptx --opt-level 0 | FileCheck %s --check-prefixes=PTX,STATIC -DBYTES=49135
+// RUN: sed "s/BUFFER/49135/; s/DYNAMIC/1000/" %s > %t.mlir \
+// RUN:   && tile-compile %t.mlir --to ptx --opt-level 0 | FileCheck %s --check-prefixes=PTX,STATIC -DBYTES=49135
 // RUN: tile-compile %t.mlir --to ptx --opt-level 3 | FileCheck %s --check-prefixes=PTX,STATIC -DBYTES=49135
 // RUN: tile-compile %t.mlir --to nvvm | FileCheck %s --check-prefix=LAUNCH -DBYTES=1000
 
-// RUN: sed "s/BUFFER/49136/; s/DYNAMIC/1000/" %s > %t.mlir
-// RUN: tile-compile %t.mlir --to ptx --opt-level 0 | FileCheck %s --check-prefixes=PTX,STATIC -DBYTES=49136
+// RUN: sed "s/BUFFER/49136/; s/DYNAMIC/1000/" %s > %t.mlir \
+// RUN:   && tile-compile %t.mlir --to ptx --opt-level 0 | FileCheck %s --check-prefixes=PTX,STATIC -DBYTES=49136
 // RUN: tile-compile %t.mlir --to ptx --opt-level 3 | FileCheck %s --check-prefixes=PTX,STATIC -DBYTES=49136
 // RUN: tile-compile %t.mlir --to nvvm | FileCheck %s --check-prefix=LAUNCH -DBYTES=1000
 
 // 49137 bytes round up to 49152, where the kernel's own memory begins, and its 1000 follow.
 
-// RUN: sed "s/BUFFER/49137/; s/DYNAMIC/1000/" %s > %t.mlir
-// RUN: tile-compile %t.mlir --to ptx --opt-level 0 | FileCheck %s --check-prefixes=PTX,MOVED -DFRONT=49152
+// RUN: sed "s/BUFFER/49137/; s/DYNAMIC/1000/" %s > %t.mlir \
+// RUN:   && tile-compile %t.mlir --to ptx --opt-level 0 | FileCheck %s --check-prefixes=PTX,MOVED -DFRONT=49152
 // RUN: tile-compile %t.mlir --to ptx --opt-level 3 | FileCheck %s --check-prefixes=PTX,MOVED -DFRONT=49152
 // RUN: tile-compile %t.mlir --to nvvm | FileCheck %s --check-prefix=LAUNCH -DBYTES=50152
 
 // 128 for the barrier, 131072 in front and 101248 behind are 232448: one more is too much.
 
-// RUN: sed "s/BUFFER/131072/; s/DYNAMIC/101248/" %s > %t.mlir
-// RUN: tile-compile %t.mlir --to ptx --opt-level 0 | FileCheck %s --check-prefixes=PTX,MOVED -DFRONT=131072
+// RUN: sed "s/BUFFER/131072/; s/DYNAMIC/101248/" %s > %t.mlir \
+// RUN:   && tile-compile %t.mlir --to ptx --opt-level 0 | FileCheck %s --check-prefixes=PTX,MOVED -DFRONT=131072
 // RUN: tile-compile %t.mlir --to ptx --opt-level 3 | FileCheck %s --check-prefixes=PTX,MOVED -DFRONT=131072
 // RUN: tile-compile %t.mlir --to nvvm | FileCheck %s --check-prefix=LAUNCH -DBYTES=232320
 

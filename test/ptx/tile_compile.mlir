@@ -17,18 +17,17 @@
 
 // Standard input, bytecode and -o give the same.
 
-// RUN: tile-compile %s --to ptx -o %t.ptx
-// RUN: tile-compile - --to ptx < %s | diff - %t.ptx
-// RUN: tile-opt %s --emit-bytecode -o %t.mlirbc
-// RUN: tile-compile %t.mlirbc --to ptx | diff - %t.ptx
+// RUN: tile-compile %s --to ptx -o %t.ptx \
+// RUN:   && tile-compile - --to ptx < %s | diff - %t.ptx
+// RUN: tile-opt %s --emit-bytecode -o %t.mlirbc \
+// RUN:   && tile-compile %t.mlirbc --to ptx | diff - %t.ptx
 // RUN: tile-compile --to ptx %t.mlirbc -o - | diff - %t.ptx
 // RUN: tile-compile --to ptx %s -o /dev/null | count 0
 
 // On failure the output stays as it was.
 
-// RUN: echo "before" > %t.kept
-// RUN: sed "s/to %b cta/to %nowhere cta/" %s > %t.broken.mlir
-// RUN: not tile-compile %t.broken.mlir --to ptx -o %t.kept 2>&1 | FileCheck %s --check-prefix=PLACE
+// RUN: echo "before" > %t.kept && sed "s/to %b cta/to %nowhere cta/" %s > %t.broken.mlir \
+// RUN:   && not tile-compile %t.broken.mlir --to ptx -o %t.kept 2>&1 | FileCheck %s --check-prefix=PLACE
 // RUN: FileCheck %s --check-prefix=KEPT < %t.kept
 // PLACE:      broken.mlir:[[#@LINE + 44]]:27: error: use of undeclared SSA value name
 // PLACE-NEXT: {{^}}    tile.copy_async %a to %nowhere cta
@@ -41,12 +40,12 @@
 // MISSING: {{^}}error: {{.*}}.none: no such file or directory
 // RUN: not tile-compile %S --to ptx 2>&1 | FileCheck %s --check-prefix=FOLDER --implicit-check-not=Traceback
 // FOLDER: {{^}}error: {{.*}}: is a directory
-// RUN: printf '\377\000\001' > %t.garbage
-// RUN: not tile-compile %t.garbage --to ptx 2>&1 | FileCheck %s --check-prefix=GARBAGE --implicit-check-not=Traceback
+// RUN: printf '\377\000\001' > %t.garbage \
+// RUN:   && not tile-compile %t.garbage --to ptx 2>&1 | FileCheck %s --check-prefix=GARBAGE --implicit-check-not=Traceback
 // RUN: not tile-compile - --to ptx < %t.garbage 2>&1 | FileCheck %s --check-prefix=GARBAGE --implicit-check-not=Traceback
 // GARBAGE: error: 
-// RUN: head -c 100 %t.mlirbc > %t.cut.mlirbc
-// RUN: not tile-compile %t.cut.mlirbc --to ptx 2>&1 | FileCheck %s --check-prefix=CUT --implicit-check-not=Traceback
+// RUN: head -c 100 %t.mlirbc > %t.cut.mlirbc \
+// RUN:   && not tile-compile %t.cut.mlirbc --to ptx 2>&1 | FileCheck %s --check-prefix=CUT --implicit-check-not=Traceback
 // CUT: error: 
 // RUN: not tile-compile %s --to ptx -o %t.none/out 2>&1 | FileCheck %s --check-prefix=OUTPUT --implicit-check-not=Traceback
 // OUTPUT: {{^}}error: {{.*}}.none/out: no such file or directory

@@ -3,8 +3,8 @@
 
 // RUN: tile-compile %s --to ptx 2>&1 >%t.ptx | FileCheck %s
 // RUN: FileCheck %s --check-prefix=PTX < %t.ptx
-// RUN: sed "s/500 : index/512 : index/" %s > %t.control.mlir
-// RUN: tile-compile %t.control.mlir --to ptx 2>&1 >%t.ptx | count 0
+// RUN: sed "s/500 : index/512 : index/" %s > %t.control.mlir \
+// RUN:   && tile-compile %t.control.mlir --to ptx 2>&1 >%t.ptx | count 0
 
 // CHECK:      tile_compile_warnings.mlir:[[#@LINE + 15]]:5: warning: barrier is armed with 500 bytes
 // CHECK-NEXT: {{^}}    nvgpu.mbarrier.arrive.expect_tx %bars

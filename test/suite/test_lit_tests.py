@@ -33,7 +33,7 @@ LOOKS_LIKE_DIRECTIVE = re.compile(
 )
 VERIFIER_DIRECTIVE = re.compile(r"//\s*expected-(?:error|warning|note|remark)(?:-re)?\s*(?:@|\{\{)")
 LIT_KEYWORDS = {"RUN", "REQUIRES", "UNSUPPORTED", "XFAIL", "DEFINE", "REDEFINE", "COM"}
-CHECKING_TOOLS = {"FileCheck", "count"}
+CHECKING_TOOLS = {"FileCheck", "cmp", "count", "diff"}
 
 
 def run_lines(text: str) -> list[str]:

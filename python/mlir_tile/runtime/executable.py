@@ -253,6 +253,17 @@ def _stream_handle(stream: Any) -> int:
 
 
 def _runner_libraries() -> list[str]:
-    """MLIR's own host libraries, for the printing and copying of memrefs, where installed."""
+    """MLIR's own host libraries, for the printing and copying of memrefs, where they load.
+
+    The engine ends the process over one that does not.
+    """
     folder = Path(next(iter(mlir.__path__))) / "lib"
-    return [str(folder / name) for name in _RUNNER_LIBRARIES if (folder / name).exists()]
+    return [str(folder / name) for name in _RUNNER_LIBRARIES if _loads(folder / name)]
+
+
+def _loads(path: Path) -> bool:
+    try:
+        ctypes.CDLL(str(path))
+    except OSError:
+        return False
+    return True

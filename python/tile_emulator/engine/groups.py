@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tile_emulator.engine.operations import Operation
-from tile_emulator.order.clock import CAUSED, SEEN, Clock
+from tile_emulator.order.clock import CAUSED, ROWS, SEEN, Clock
 
 if TYPE_CHECKING:
     from tile_emulator.machine.cluster import Cluster
@@ -50,6 +50,6 @@ class Groups:
         for _, operations in done:
             for operation in operations:
                 self.cluster.landed(operation)
-        rows = np.zeros((3, max(self.column + 1, self.cluster.columns)), dtype=np.uint32)
+        rows = np.zeros((ROWS, max(self.column + 1, self.cluster.columns)), dtype=np.uint32)
         rows[SEEN, self.column] = rows[CAUSED, self.column] = done[-1][0]
         return Clock(rows)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_emulator.errors import Fault
-from tile_emulator.order.clock import CAUSED, Clock
+from tile_emulator.order.clock import CAUSED, VISIBLE, Clock
 
 if TYPE_CHECKING:
     from tile_emulator.machine.cluster import Cluster
@@ -132,6 +132,13 @@ class Operation:
         if self.barrier is not None:
             text += f" and signals {self.barrier.name}"
         return (text,)
+
+
+def ordered_rows(rows: Any) -> Any:
+    """Keep of a released clock what synchronisation of too narrow a scope carries."""
+    kept = rows.copy()
+    kept[VISIBLE] = 0
+    return kept
 
 
 def caused_rows(rows: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tile_emulator.engine.operations import caused_rows
+from tile_emulator.engine.operations import caused_rows, ordered_rows
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.liveness import is_used
@@ -287,8 +287,8 @@ def arrive(d: Decoder, ins: Instruction) -> None:
             own = rows if rows is not None else cluster.release(w, 1 << lane)
             released = caused_rows(own) if relaxed else own
             for_cta = released
-            if cluster.launch.strict and barrier.cta is not w.cta:
-                for_cta = caused_rows(own)
+            if barrier.cta is not w.cta:
+                for_cta = caused_rows(own) if cluster.launch.strict else ordered_rows(released)
                 released = released if wide else for_cta
             token = state_token(barrier.phase, barrier.pending)
             if drop:

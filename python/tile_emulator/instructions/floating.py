@@ -74,6 +74,8 @@ def emit_float(
 ) -> None:
     """Emit `target = function(operands)` for values of type `kind`."""
     sources = [d.source(o, kind) for o in ins.operands[1 : 1 + count]]
+    if len(sources) != count:
+        raise d.error(f"'{ins.opcode}' takes {count} operands, got {len(sources)}")
     target = d.target(ins.operands[0], kind)
     read = reader(kind)
     ftz = "ftz" in modifiers

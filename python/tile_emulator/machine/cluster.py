@@ -16,7 +16,7 @@ from tile_emulator.machine.cta import CTA, RANK_SHIFT
 from tile_emulator.machine.mbarrier import join_rows
 from tile_emulator.machine.scheduler import Scheduler
 from tile_emulator.machine.warp import FULL, LANES, Warp, first_lane, lanes_of, mask_of
-from tile_emulator.order.clock import CAUSED, FENCED, SEEN, Clock, Rows
+from tile_emulator.order.clock import CAUSED, FENCED, ROWS, SEEN, VISIBLE, Clock, Rows
 from tile_emulator.order.shadow import Shadow
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Cluster:
         self.columns = self.thread_count + 1
         self.epoch = np.ones(self.thread_count + 1, dtype=np.uint32)
         self.fenced = np.zeros(self.thread_count + 1, dtype=np.uint32)
-        self.first_clock = Clock(np.zeros((3, self.columns), dtype=np.uint32))
+        self.first_clock = Clock(np.zeros((ROWS, self.columns), dtype=np.uint32))
         self.operations: list[Operation] = []
         self.deferred: list[Deferred] = []
         self.group_columns: dict[int, int] = {}
@@ -122,7 +122,7 @@ class Cluster:
         else:
             threads = w.thread0 + lanes_of(mask_of(bits))
         epochs = self.epoch[threads]
-        rows[SEEN, threads] = epochs
+        rows[SEEN, threads] = rows[VISIBLE, threads] = epochs
         rows[CAUSED, threads] = epochs
         rows[FENCED, threads] = np.maximum(rows[FENCED, threads], self.fenced[threads])
         self.epoch[threads] = epochs + np.uint32(1)
@@ -287,8 +287,7 @@ class Cluster:
             )
         rows = self.release(w, bits)
         if relaxed:
-            rows[SEEN] = 0
-            rows[FENCED] = 0
+            rows[[SEEN, FENCED, VISIBLE]] = 0
         self.barrier_rows = join_rows(self.barrier_rows, rows)
         self.barrier_of[threads] = self.barrier_generation
         self.barrier_arrived += bits.bit_count()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tile_emulator.errors import Fault
-from tile_emulator.order.clock import CAUSED, SEEN, Clock, Rows, match
+from tile_emulator.order.clock import CAUSED, ROWS, SEEN, Clock, Rows, match
 
 if TYPE_CHECKING:
     from tile_emulator.engine.operations import Operation
@@ -56,6 +56,7 @@ class MBarrier:
         self.received = 0
         self.acquired: Rows | None = None
         self.acquired_cta: Rows | None = None
+        self.split = cta.cluster.launch.strict
         self.remote_bytes = False
         self.byte_phases: set[int] = set()
         self.done: dict[int, tuple[Clock, Clock]] = {}
@@ -128,8 +129,10 @@ class MBarrier:
                 self.history(),
             )
         self.pending -= count
+        if rows_cta is not rows and not self.split:
+            self.acquired_cta, self.split = self.acquired, True
         self.acquired = join_rows(self.acquired, rows)
-        if self.cta.cluster.launch.strict:
+        if self.split:
             self.acquired_cta = join_rows(self.acquired_cta, rows_cta)
         if self.count <= 8:
             self.log.append(f"arrival of {self.cta.cluster.thread_name(thread)}")
@@ -151,7 +154,7 @@ class MBarrier:
         self.byte_phases.add(self.phase)
         if operation.caused is not None:
             self.acquired = join_rows(self.acquired, operation.caused)
-            if self.cta.cluster.launch.strict:
+            if self.split:
                 self.acquired_cta = join_rows(self.acquired_cta, operation.caused)
         if self.cta.cluster.locate(operation.thread)[0] is not self.cta:
             self.remote_bytes = True
@@ -181,10 +184,9 @@ class MBarrier:
         rows = self._finished(self.acquired, width, epoch, True)
         clock = Clock(rows)
         clock_cta = clock
-        if cluster.launch.strict:
-            clock_cta = Clock(
-                self._finished(self.acquired_cta, width, epoch, not self.remote_bytes)
-            )
+        if self.split:
+            seen = not (self.remote_bytes and cluster.launch.strict)
+            clock_cta = Clock(self._finished(self.acquired_cta, width, epoch, seen))
         self.done[self.phase] = (clock, clock_cta)
         self.done.pop(self.phase - 4, None)
         for landed in self.landed:
@@ -195,6 +197,7 @@ class MBarrier:
         self.pending = self.count
         self.expected = self.received = 0
         self.acquired = self.acquired_cta = None
+        self.split = self.cta.cluster.launch.strict
         self.remote_bytes = False
         self.landed, self.log = [], []
         for late in self.on_the_way:
@@ -203,7 +206,7 @@ class MBarrier:
         cluster.scheduler.wake(self)
 
     def _finished(self, rows: Rows | None, width: int, epoch: int, seen: bool) -> Rows:
-        result = np.zeros((3, width), dtype=np.uint32)
+        result = np.zeros((ROWS, width), dtype=np.uint32)
         if rows is not None:
             result[:, : rows.shape[1]] = rows
         if seen:

@@ -2,10 +2,12 @@
 """Vector clocks.
 
 A clock has one column for each thread of the cluster, one that stays zero, and one for each
-mbarrier or async group, whose epochs are completed phases. It has three rows, each a weaker or
+mbarrier or async group, whose epochs are completed phases. It has four rows, each a weaker or
 stronger notion of "knows":
 
-- `SEEN`: happens-before through releases and acquires; memory effects are visible.
+- `SEEN`: happens-before through releases and acquires. Outside of strict checks synchronisation
+  of CTA scope counts between CTAs, too: it guards overwrites, and the bytes of copies.
+- `VISIBLE`: seen at a scope that includes both sides, so that ordinary stores can be read.
 - `FENCED`: seen, and a `fence.proxy.async` stands on the path, so the async proxy sees it too.
 - `CAUSED`: has happened earlier in every execution, through relaxed synchronisation as well.
 
@@ -17,7 +19,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-SEEN, FENCED, CAUSED = 0, 1, 2
+SEEN, FENCED, CAUSED, VISIBLE = 0, 1, 2, 3
+ROWS = 4
 
 Rows = NDArray[np.uint32]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_emulator.errors import Fault
-from tile_emulator.order.clock import FENCED, SEEN, Clock
+from tile_emulator.order.clock import CAUSED, FENCED, SEEN, Clock
 
 if TYPE_CHECKING:
     from tile_emulator.engine.operations import Operation
@@ -25,6 +25,7 @@ Bytes = NDArray[np.bool_]
 _WAIT = "wait on the copy's mbarrier before touching these bytes"
 _SYNC = "put a barrier (bar.sync, bar.warp.sync, an mbarrier) between the two accesses"
 _FENCE = "execute fence.proxy.async after the ordinary access and before the copy is issued"
+_WIDER = "use .acquire.cluster for the wait and .release.cluster for the arrive"
 _FREE = "let a thread that has waited for the copy tell the writer so (arrive, cluster barrier)"
 
 
@@ -68,19 +69,23 @@ class Conflicts:
         number = int(writer[position])
         if number < 0:
             operation = shadow.cluster.operations[-1 - number]
+            narrow = operation.known(w.lane_clocks(1 << lane)[0][1], CAUSED)
             raise Fault(
                 "in-flight",
-                f"{self._place(flat)} is read before its {operation.name} was observed to complete",
-                _WAIT,
+                f"{self._place(flat)} is read before its {operation.name} was observed to complete"
+                + (", except at too narrow a scope" if narrow else ""),
+                _WIDER if narrow else _WAIT,
                 lane,
                 operation.notes(),
             )
         line = int(shadow.writer_line[flat])
+        clock = w.lane_clocks(1 << lane)[0][1]
+        narrow = clock.get(CAUSED, number) >= int(shadow.writer_epoch[flat])
         raise Fault(
             "race",
             f"{self._place(flat)} is read, unordered with its write by "
-            f"{self._thread(number, line)}",
-            _SYNC,
+            f"{self._thread(number, line)}" + (", except at too narrow a scope" if narrow else ""),
+            _WIDER if narrow else _SYNC,
             lane,
         )
 
@@ -183,7 +188,7 @@ class Conflicts:
                     "in-flight",
                     f"{self._place(flat)} is overwritten while a {operation.name} may still "
                     "read it",
-                    _FREE,
+                    _WIDER if operation.known(clock, CAUSED) else _FREE,
                     lane,
                     operation.notes(),
                 )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_emulator.order.clock import FENCED, SEEN, Clock
+from tile_emulator.order.clock import FENCED, SEEN, VISIBLE, Clock
 from tile_emulator.order.conflicts import Conflicts
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Shadow:
         if int(writer.min()) < 0:
             for number in np.unique(writer[writer < 0]).tolist():
                 operation = self.cluster.operations[-1 - number]
-                known[writer == number] = operation.known(clock, row)
+                known[writer == number] = operation.known(clock, SEEN)
         return known
 
     def _read(
@@ -129,7 +129,7 @@ class Shadow:
         strong: bool,
     ) -> None:
         index, threads = self._select(w, lanes, flat, n)
-        known = self._known_writes(clock, index, threads)
+        known = self._known_writes(clock, index, threads, VISIBLE)
         if not known.all():
             self.conflicts.read_of_unknown_write(w, index, threads, known, strong)
         if not self.written[index].all():

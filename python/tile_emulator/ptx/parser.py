@@ -86,7 +86,7 @@ def parse(text: str, known_family: Callable[[str], bool]) -> Module:
     text = text.rstrip("\0")
     stream = TokenStream(text)
     module = Module("", "", {}, {}, stream.lines)
-    files: dict[int, str] = {}
+    files = _files(stream)
     try:
         while stream.token.kind != "end":
             _directive(stream, module, files, known_family)
@@ -95,6 +95,16 @@ def parse(text: str, known_family: Callable[[str], bool]) -> Module:
     if not module.version:
         raise PTXError("expected '.version', got other text", 1)
     return module
+
+
+def _files(stream: TokenStream) -> dict[int, str]:
+    """Return the source files by number; nvcc declares them after the functions that use them."""
+    tokens = stream.tokens
+    return {
+        int(number.text): name.text.strip('"')
+        for word, number, name in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if word.text == ".file" and number.text.isdecimal()
+    }
 
 
 def _directive(
@@ -118,8 +128,8 @@ def _directive(
             raise stream.error("unsupported address size: 64 is the only one")
     elif word == ".file":
         stream.take()
-        index = stream.integer()
-        files[index] = stream.take().strip('"')
+        stream.integer()
+        stream.take()
         while stream.accept(","):
             stream.take()
     elif word == ".section":

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 gpu.module @k {
   gpu.func @sync(%a: memref<128xf32>, %i: memref<128xi32>) workgroup(%s: memref<4x128xf32, 3>) kernel {
     %c0 = arith.constant 0 : index

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 gpu.module @math {
   gpu.func @f32(%x: memref<256xf32>, %y: memref<12x256xf32>) kernel {
     %t = gpu.thread_id x

@@ -63,6 +63,7 @@ EQUIVALENT: Table = {
         "fan_in": (f"delete: {WARP_SYNC}", f"delete: {WARP_SYNC} (#2)"),
         "chunks": (f"delete: {WARP_SYNC}",),
         "st_async": (f"delete: {WARP_SYNC}",),
+        "relay": (f"delete: {WARP_SYNC}",),
         "reinit": (f"delete: {WARP_SYNC}", f"delete: {WARP_SYNC} (#3)"),
         "acknowledged_exit": (f"delete: {WARP_SYNC}",),
     },
@@ -82,6 +83,7 @@ STRICT_ONLY: Table = {
         "fan_in": (f"default scope: {WAIT} [full], 0;",),
         "chunks": (f"default scope: {WAIT} [full], 0;",),
         "st_async": (f"default scope: {WAIT} [full], 0;",),
+        "relay": (f"default scope: {WAIT} [full], 0;",),
         "reinit": (f"default scope: {WAIT} [full], 0;",),
         "acknowledged_exit": (f"default scope: {WAIT} [full], %parity;",),
     },
@@ -95,19 +97,24 @@ STRICT_ONLY: Table = {
             f"default scope: {WAIT} [free], %parity;",
         ),
     },
-    "Order by mbarriers is taken as cluster-wide: the scope of a hand-over is not tracked.": {
-        "hand_over": (
-            f"default scope: @%leader {ACK} [%remote_full];",
-            f"default scope: @%leader {ACK} [%remote_full]; (#1)",
-            f"default scope: {WAIT} [full], 0;",
-            f"default scope: {WAIT} [full], 0; (#1)",
-        ),
-    },
     "Libraries do not fence ordinary reads before a copy overwrites the bytes.": {
         "acknowledged_exit": (
             "delete: fence.proxy.async.shared::cta; (#1)",
             "of global memory: fence.proxy.async.shared::cta; (#1)",
         ),
+    },
+}
+
+
+EXAMPLES: Table = {
+    "The cluster barrier that follows releases the inits.": {
+        "dsmem_copy": ("delete: fence.mbarrier_init.release.cluster;",),
+    },
+    "The fence of the inits stands before it, and nothing else was written for a peer.": {
+        "dsmem_copy": ("relaxed: barrier.cluster.arrive;",),
+    },
+    "At the end of the kernel it only keeps the CTAs alive: nothing is read after it.": {
+        "dsmem_copy": ("relaxed: barrier.cluster.arrive; (#1)",),
     },
 }
 

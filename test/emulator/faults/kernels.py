@@ -72,6 +72,7 @@ KERNELS = {
         Kernel("fan_in", cluster=4, threads=32, nbytes=3 * 512),
         Kernel("chunks", cluster=2, threads=64, nbytes=512),
         Kernel("st_async", cluster=2, threads=64, nbytes=1024),
+        Kernel("relay", cluster=3, threads=32, nbytes=512),
         Kernel("hand_over", cluster=2, threads=64, nbytes=1024, expected=words_plus_one),
         Kernel("reinit", cluster=2, threads=32, nbytes=1024),
         Kernel("acknowledged_exit", cluster=2, threads=32, nbytes=1024),

@@ -568,6 +568,31 @@ ST_ASYNC = [
     ),
 ]
 
+RELAY = [
+    fault(
+        "forwarded_without_a_fence", "relay", "proxy-fence",
+        "st.async writes through the generic proxy, and the bulk copy reads through the other.",
+        "  fence.proxy.async.shared::cta;\n",
+    ),
+    fault(
+        "forwarded_before_it_came", "relay", "in-flight",
+        "The copy starts before its source is known to have come.",
+        f"wait_full:\n  {WAIT} [full], 0;\n  @!%ready bra wait_full;\n",
+        "  @%forwards bra forward;\n"
+        f"wait_full:\n  {WAIT} [full], 0;\n  @!%ready bra wait_full;\nforward:\n",
+    ),
+    fault(
+        "forwarded_beyond_the_last_cta", "relay", "address",
+        "The last CTA forwards, too.",
+        "  @!%forwards bra store;\n",
+    ),
+    fault(
+        "barrier_shown_by_a_relaxed_arrive", "relay", "uninitialised-barrier",
+        "Without a fence of the inits, a relaxed cluster barrier does not show them.",
+        "barrier.cluster.arrive.release.aligned", "barrier.cluster.arrive.relaxed.aligned",
+    ),
+]
+
 HAND_OVER = [
     fault(
         "stores_announced_by_a_relaxed_arrive", "hand_over", "race",
@@ -630,7 +655,13 @@ HAND_OVER = [
         "  st.shared::cluster.v4.b32 [%remote], {",
         "  and.b32 %remote, %remote, 0xfffffdff;\n  st.shared::cluster.v4.b32 [%remote], {",
     ),
-    strict(
+    fault(
+        "stores_announced_at_cta_scope", "hand_over", "race",
+        "The arrive releases at the default scope, its own CTA, what a peer shall read.",
+        f"  @%leader {ACK} [%remote_full];\nwait_result:",
+        "  @%leader mbarrier.arrive.shared::cluster.b64 _, [%remote_full];\nwait_result:",
+    ),
+    fault(
         "stores_awaited_at_cta_scope", "hand_over", "race",
         "The wait acquires at the default scope, its own CTA, what a peer has stored.",
         "receive:\n  mbarrier.try_wait.parity.acquire.cluster",
@@ -685,6 +716,11 @@ ACKNOWLEDGED_EXIT = [
         "receiver_acknowledges_and_leaves_too_early", "acknowledged_exit", "early-exit",
         "CTA 1 leaves after its first tile.",
         "  setp.ne.u32 %more, %parity, 0;\n  @%more bra next_tile;\n",
+    ),
+    fault(
+        "peer_may_still_arrive", "acknowledged_exit", "early-exit",
+        "CTA 1 arrives once more, and CTA 0 does not wait for that.",
+        "  @%more bra next_tile;\n", f"  @%more bra next_tile;\n  @%first {ACK} [%remote_free];\n",
     ),
     fault(
         "relaxed_acknowledgement", "acknowledged_exit", "in-flight",
@@ -831,6 +867,7 @@ FAULTS = [
     *FAN_IN,
     *CHUNKS,
     *ST_ASYNC,
+    *RELAY,
     *HAND_OVER,
     *REINIT,
     *ACKNOWLEDGED_EXIT,

@@ -145,7 +145,8 @@ static Value oneOf(Value buffer, llvm::MapVector<Value, unsigned> &known) {
   return buffer;
 }
 
-SyncFlow::SyncFlow(Region &body) : body(body) {
+SyncFlow::SyncFlow(Region &body, bool copiesFence)
+    : body(body), copiesFence(copiesFence) {
   body.walk([&](Operation *op) {
     if (reachesIntoPeer(op))
       remotes.push_back(op);
@@ -342,4 +343,6 @@ void SyncFlow::transfer(Operation *op, SyncState &state) {
   }
   if (reachesIntoPeer(op))
     state.finish = Pending::Open;
+  if (auto copy = dyn_cast<CopyAsyncOp>(op); copy && copiesFence)
+    state.written.reset(sourceOf(copy));
 }

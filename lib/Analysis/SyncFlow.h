@@ -55,7 +55,8 @@ bool mayFollow(mlir::Operation *first, mlir::Operation *later,
 
 class SyncFlow {
 public:
-  explicit SyncFlow(mlir::Region &body);
+  /// With `copiesFence`, a copy is taken to fence its source itself.
+  explicit SyncFlow(mlir::Region &body, bool copiesFence = false);
 
   const SyncState &before(mlir::Operation *op) const;
   /// The barrier group that `op` uses, as a place in `SyncState::groups`.
@@ -80,6 +81,7 @@ private:
   void transfer(mlir::Operation *op, SyncState &state);
 
   mlir::Region &body;
+  bool copiesFence;
   llvm::MapVector<mlir::Value, unsigned> groups, sources;
   llvm::DenseMap<mlir::Operation *, SyncState> states;
 };

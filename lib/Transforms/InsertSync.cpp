@@ -178,10 +178,10 @@ static LogicalResult insertStart(Operation *kernel, Region &body) {
 /// Where the threads that wrote a source next tell others of it, and before the
 /// copy itself.
 static void insertProxyFences(Region &body) {
-  auto insertBefore = [&](auto isNeeded) {
+  auto insertBefore = [&](bool copiesFence, auto isNeeded) {
     // One fence changes what the ops behind it need: look again after each.
     for (bool changed = true; changed;) {
-      SyncFlow flow(body);
+      SyncFlow flow(body, copiesFence);
       changed = body.walk([&](Operation *op) {
                       if (!isNeeded(op, flow))
                         return WalkResult::advance();
@@ -192,7 +192,9 @@ static void insertProxyFences(Region &body) {
                     .wasInterrupted();
     }
   };
-  insertBefore([&](Operation *op, const SyncFlow &flow) {
+  // Where the store and the copy are neighbours, the copy gets the fence,
+  // below.
+  insertBefore(true, [&](Operation *op, const SyncFlow &flow) {
     return signalsThreads(op) &&
            llvm::any_of(flow.copies, [&](CopyAsyncOp copy) {
              const SyncState &state = flow.before(op);
@@ -201,7 +203,7 @@ static void insertProxyFences(Region &body) {
                     mayFollow(op, copy, body);
            });
   });
-  insertBefore([&](Operation *op, const SyncFlow &flow) {
+  insertBefore(false, [&](Operation *op, const SyncFlow &flow) {
     auto copy = dyn_cast<CopyAsyncOp>(op);
     return copy && !flow.before(op).unreached &&
            flow.before(op).written.test(flow.sourceOf(copy));

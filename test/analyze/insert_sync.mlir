@@ -227,7 +227,9 @@ gpu.func @in_one_branch(%rank: i32, %stays: i1) kernel attributes {tile.insert_s
 // A loop whose rounds end in a cluster barrier has none of them behind its last copy, as far as is known.
 // CHECK-LABEL: gpu.func @in_a_loop(
 // CHECK: nvvm.fence.mbarrier.init
-// CHECK: scf.for
+// CHECK-NEXT: nvvm.cluster.arrive
+// CHECK-NEXT: nvvm.cluster.wait
+// CHECK-NEXT: scf.for
 // CHECK-NEXT: memref.store
 // CHECK-NEXT: nvvm.fence.proxy
 // CHECK-NEXT: tile.copy_async

@@ -24,7 +24,8 @@ gpu.func @arrive(%rank: i32) kernel {
 }
 
 // CHECK-LABEL: .entry receive(
-// CHECK: mbarrier.arrive.expect_tx.shared.b64 {{.*}}, [{{.*}}], 16384;
+// CHECK: mov.b32 [[BYTES:%r[0-9]+]], 16384;
+// CHECK: mbarrier.arrive.expect_tx.shared.b64 {{.*}}, [{{.*}}], [[BYTES]];
 // CHECK: [[LOOP:\$L__BB[0-9_]+]]:
 // CHECK: mbarrier.try_wait.parity.shared.b64 {{%p[0-9]+}}, [{{.*}}], {{.*}};
 // CHECK: bra{{.*}} [[LOOP]];
@@ -35,7 +36,7 @@ gpu.func @receive() workgroup(%dst: !tile) kernel {
   %false = arith.constant false
   %bars = nvgpu.mbarrier.create -> !bars
   tile.expect %bars[%c0] for %dst : !bars, !tile
-  tile.wait %bars[%c0] parity(%false) spins(5) : !bars
+  tile.wait %bars[%c0] parity(%false) spins(1000003) : !bars
   gpu.return
 }
 

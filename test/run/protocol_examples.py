@@ -70,8 +70,9 @@ ALTERATIONS = [
     (r"cta\(%previous\)", "cta(%next)"),
     (r"mbarrier\(%full\[%stage\]\)", "mbarrier(%free[%stage])"),
     (r"(tile\.arrive) %free", r"\1 %full"),
-    (r"(tile\.expect .*) for %dst :", r"\1 for %dst, %src :"),
-    (r"(tile\.expect .*), !slots", r"\1, !tile"),
+    (r"(tile\.expect .*) for %dst : !barriers, !slots", r"\1 for %src : !barriers, !tile"),
+    (r"(tile\.expect .*) for %theirs : !barriers, !slots", r"\1 for %mine : !barriers, !tile"),
+    (r"(tile\.expect .*) for %theirs : .*", r"\1 for %theirs, %mine : !barriers, !tile, !tile"),
 ]
 
 

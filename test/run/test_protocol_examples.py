@@ -13,7 +13,7 @@ from protocol_examples import EXAMPLES, Example, mutants
 
 import mlir_tile as mt
 
-SCHEDULES = ["eager", "late", "random:1", "explore:10"]
+SCHEDULES = ["eager", "late", "random:1", "explore:100"]
 
 CHECK = "builtin.module(tile-analyze-layout, tile-check-sync{error=true})"
 

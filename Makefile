@@ -11,9 +11,10 @@ BIN := .venv/bin
 SOURCES := $(shell find dialect lib python cmake -name '*.cpp' -o -name '*.h' -o -name '*.td' \
              -o -name 'CMakeLists.txt' -o -name '*.cmake')
 FORMATTED := $(filter %.cpp %.h,$(SOURCES))
+MODULES := $(sort $(shell find python tools -name '*.py'))
 PYTHON_SOURCES := python tools test examples benchmarks
 
-.PHONY: demo test format lint lit pytest install
+.PHONY: demo test format lint lit pytest install FORCE
 .DELETE_ON_ERROR:
 
 demo: install
@@ -44,10 +45,14 @@ format: install
 
 install: .venv/installed
 
-# Python sources are used from where they are; only the compiled parts are made anew when they change.
-.venv/installed: .venv/requirements.txt $(SOURCES)
+# Python sources are used from where they are; the compiled parts are made anew when they change, and
+# the installation when a module comes or goes.
+.venv/installed: .venv/requirements.txt .venv/modules $(SOURCES)
 	$(BIN)/python -m pip install -q --no-deps --no-build-isolation --editable .
 	@touch $@
+
+.venv/modules: .venv/requirements.txt FORCE
+	@echo '$(MODULES)' | cmp -s - $@ || echo '$(MODULES)' > $@
 
 .venv/requirements.txt: pyproject.toml cmake/requirements.py
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

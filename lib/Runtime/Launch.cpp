@@ -168,24 +168,35 @@ private:
         &count, kernel.function, &asked);
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_INVALID_CLUSTER_SIZE)
       return check(result, "cuOccupancyMaxActiveClusters");
-    if (result == CUDA_SUCCESS && count > 0) {
+    // The driver counts clusters of 17 as if they could be launched, so beyond
+    // the portable size its limit decides.
+    int largest = ctas > kPortableCluster || count == 0 ? largestCluster() : 0;
+    if (result == CUDA_SUCCESS && count > 0 &&
+        (largest == 0 || ctas <= largest)) {
       kernel.possible = shape;
       return true;
     }
-    int largest = 0;
-    asked.attrs = nullptr;
-    asked.numAttrs = 0;
-    bool isKnown = call.api().cuOccupancyMaxPotentialClusterSize(
-                       &largest, kernel.function, &asked) == CUDA_SUCCESS &&
-                   largest > 0;
     return refuse("a cluster of " + std::to_string(ctas) +
                       " CTAs does not fit device " +
                       std::to_string(call.deviceNumber()) +
-                      (isKnown ? ", the largest for this kernel, block and "
+                      (largest ? ", the largest for this kernel, block and "
                                  "shared memory is " +
                                      std::to_string(largest)
                                : std::string()),
                   CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  }
+
+  /// CTAs of the largest cluster that the device can launch; 0 if it does not
+  /// say.
+  int largestCluster() {
+    CUlaunchAttribute unused;
+    CUlaunchConfig asked = config(unused);
+    asked.attrs = nullptr;
+    asked.numAttrs = 0;
+    int largest = 0;
+    CUresult result = call.api().cuOccupancyMaxPotentialClusterSize(
+        &largest, kernel.function, &asked);
+    return result == CUDA_SUCCESS ? largest : 0;
   }
 
   bool launch(void **arguments, void **extra) {

@@ -8,7 +8,7 @@ itself, by the `PassManager.run` or the tool that ran the pass.
 import functools
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlir import ir, passmanager
@@ -83,7 +83,7 @@ def register_pipeline(
     """
 
     def register(function: Callable[..., str]) -> Callable[..., str]:
-        def build(values: list[str]) -> tuple[bool, str]:
+        def build(values: Sequence[str]) -> tuple[bool, str]:
             try:
                 return True, function(*values)
             except ValueError as error:

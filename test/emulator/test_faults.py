@@ -48,6 +48,12 @@ def test_a_strict_fault_passes_the_default_checks(fault: Fault) -> None:
     assert run(kernel, broken(fault), "explore:4") == kernel.expected(kernel.data)
 
 
+def test_a_deadlock_at_a_polling_loop_names_the_barrier() -> None:
+    (fault,) = (f for f in FAULTS if f.name == "one_warp_does_not_arrive")
+    with pytest.raises(te.EmulationError, match="32 of 64 arrivals"):
+        run(KERNELS[fault.kernel], broken(fault), "eager")
+
+
 def test_the_table_covers_every_kind() -> None:
     assert {fault.kind for fault in FAULTS} == KINDS
 

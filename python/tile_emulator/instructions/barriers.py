@@ -353,11 +353,10 @@ def wait(d: Decoder, ins: Instruction) -> None:
                 cluster.acquire(w, bits, done)
         np.copyto(w.u[target], result, where=m)
         if result.any() or (missed and blocking):
+            fragment.wait = None
             return NEXT
-        if blocking:
-            fragment.wait = found[0][1]
-            return BLOCKED
-        return YIELD
+        fragment.wait = found[0][1]
+        return BLOCKED if blocking else YIELD
 
     d.control(ask if ignored else step)
 

@@ -72,7 +72,7 @@ ALTERATIONS = [
     (r"(tile\.arrive) %free", r"\1 %full"),
     (r"(tile\.expect .*) for %dst : !barriers, !slots", r"\1 for %src : !barriers, !tile"),
     (r"(tile\.expect .*) for %theirs : !barriers, !slots", r"\1 for %mine : !barriers, !tile"),
-    (r"(tile\.expect .*) for %theirs : .*", r"\1 for %theirs, %mine : !barriers, !tile, !tile"),
+    (r"(for %theirs) : !barriers, !tile$", r"\1, %mine : !barriers, !tile, !tile"),
 ]
 
 

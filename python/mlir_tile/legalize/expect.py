@@ -25,4 +25,5 @@ def legalize_expect(op: tile.ExpectOp, rewriter: PatternRewriter) -> None:
 
 def tile_bytes(tile_type: ir.Type) -> int:
     """Return the bytes that a copy of a tile brings, however it lies in memory."""
-    return math.prod(ir.MemRefType(tile_type).shape) * element_bits(tile_type) // 8
+    elements: int = math.prod(ir.MemRefType(tile_type).shape)
+    return elements * element_bits(tile_type) // 8

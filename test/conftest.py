@@ -21,3 +21,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for name, value in report.user_properties:
             if name == "measured":
                 terminalreporter.write_line(f"{report.nodeid}: {value}")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what is marked `gpu` where there is none that can, and say why."""
+    if item.get_closest_marker("gpu"):
+        from mlir_tile.runtime.devices import device_info
+
+        info = device_info()
+        if not info.usable:
+            pytest.skip(f"no usable GPU: {info.reason or 'none found'}")

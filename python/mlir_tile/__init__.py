@@ -11,9 +11,11 @@ _registration.register()
 
 from .compiler import compile, context, lower, parse, parse_file  # noqa: E402
 from .pipelining import PipelineState  # noqa: E402
+from .runtime.devices import device_info  # noqa: E402
 from .runtime.errors import (  # noqa: E402
     CompileError,
     DeviceUnavailable,
+    EmulatorError,
     Error,
     KernelTimeout,
     LaunchError,
@@ -22,12 +24,14 @@ from .runtime.errors import (  # noqa: E402
 __all__ = [
     "CompileError",
     "DeviceUnavailable",
+    "EmulatorError",
     "Error",
     "KernelTimeout",
     "LaunchError",
     "PipelineState",
     "compile",
     "context",
+    "device_info",
     "lower",
     "parse",
     "parse_file",

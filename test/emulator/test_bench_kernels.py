@@ -7,9 +7,11 @@ import struct
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from cuda_device import CudaDevice
 
 import tile_emulator as te
 
@@ -48,27 +50,35 @@ METHODS = [
 ]
 
 
+DEMONSTRATIONS = [("demo_lean", 1), ("demo_128_threads", 128)]
+
+
+def text(file: str) -> str:
+    """Return the PTX of a file."""
+    return (FOLDER / f"{file}.ptx").read_text(encoding="utf-8")
+
+
 @cache
 def module(file: str) -> te.Module:
     """Parse each file once."""
-    return te.parse((FOLDER / f"{file}.ptx").read_text(encoding="utf-8"))
+    return te.parse(text(file))
 
 
-@pytest.mark.parametrize("schedule", ["eager", "late", "random:1"])
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.kernel)
-def test_each_method_copies_fresh_data_in_every_round(method: Method, schedule: str) -> None:
+def check_method(device: Any, program: Any, method: Method) -> None:
+    """Run two rounds of a method on a device; the kernel counts what it saw and what was wrong."""
     cluster, rounds = 2, 2
     chunks = method.tile_bytes // method.chunk_bytes
     src_step, dst_step = method.chunk_bytes + 16, method.chunk_bytes + 32
     src_bytes, dst_bytes = chunks * src_step, chunks * dst_step
-    device = te.Device(schedule=schedule, max_steps=2_000_000, max_seconds=60)
     wrong, seen = device.alloc(4), device.alloc(4)
+    device.write(wrong, bytes(4))
+    device.write(seen, bytes(4))
     arguments = struct.pack(
         "<9i4x2Q", method.tile_bytes, method.chunk_bytes, src_step, dst_step, src_bytes, dst_bytes,
         rounds, 1, method.warps, wrong, seen,
     )  # fmt: skip
     device.launch(
-        module(method.file),
+        program,
         method.kernel,
         grid=cluster,
         block=32 * (method.warps + 1),
@@ -81,16 +91,14 @@ def test_each_method_copies_fresh_data_in_every_round(method: Method, schedule: 
     assert np.frombuffer(device.read(seen, 4), np.uint32)[0] == elements
 
 
-@pytest.mark.parametrize("schedule", ["eager", "late", "random:1"])
-@pytest.mark.parametrize(("kernel", "threads"), [("demo_lean", 1), ("demo_128_threads", 128)])
-def test_the_demonstration_by_hand_copies_a_tile(kernel: str, threads: int, schedule: str) -> None:
+def check_demonstration(device: Any, program: Any, kernel: str, threads: int) -> None:
+    """Copy a tile through the shared memories of two CTAs."""
     nbytes = 16384
     data = np.random.default_rng(1).bytes(nbytes)
-    device = te.Device(schedule=schedule)
     source, target = device.alloc(nbytes), device.alloc(nbytes)
     device.write(source, data)
     device.launch(
-        module("demo"),
+        program,
         kernel,
         grid=2,
         block=threads,
@@ -99,6 +107,33 @@ def test_the_demonstration_by_hand_copies_a_tile(kernel: str, threads: int, sche
         args=[source.to_bytes(8, "little"), target.to_bytes(8, "little")],
     )
     assert device.read(target, nbytes) == data
+
+
+@pytest.mark.parametrize("schedule", ["eager", "late", "random:1"])
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.kernel)
+def test_each_method_copies_fresh_data_in_every_round(method: Method, schedule: str) -> None:
+    device = te.Device(schedule=schedule, max_steps=2_000_000, max_seconds=60)
+    check_method(device, module(method.file), method)
+
+
+@pytest.mark.parametrize("schedule", ["eager", "late", "random:1"])
+@pytest.mark.parametrize(("kernel", "threads"), DEMONSTRATIONS)
+def test_the_demonstration_by_hand_copies_a_tile(kernel: str, threads: int, schedule: str) -> None:
+    check_demonstration(te.Device(schedule=schedule), module("demo"), kernel, threads)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.kernel)
+def test_each_method_does_the_same_on_a_gpu(method: Method) -> None:
+    with CudaDevice() as device:
+        check_method(device, text(method.file), method)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("kernel", "threads"), DEMONSTRATIONS)
+def test_the_demonstration_does_the_same_on_a_gpu(kernel: str, threads: int) -> None:
+    with CudaDevice() as device:
+        check_demonstration(device, text("demo"), kernel, threads)
 
 
 def test_every_kernel_of_the_folder_is_run() -> None:

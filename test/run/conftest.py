@@ -55,14 +55,6 @@ def fake(make_fake: MakeFake, request: pytest.FixtureRequest) -> Iterator[fake_c
     assert driver.live("contexts") == 0
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what is marked `gpu` where there is none that can, and say why."""
-    if item.get_closest_marker("gpu"):
-        info = devices.device_info()
-        if not info.usable:
-            pytest.skip(f"no usable GPU: {info.reason or 'none found'}")
-
-
 @pytest.fixture(params=["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
 def device(request: pytest.FixtureRequest) -> str:
     """Each device that programs run on."""

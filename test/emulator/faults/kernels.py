@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -95,14 +96,19 @@ def run(kernel: Kernel, text: str, schedule: str, checks: str = "default") -> by
     Raises `te.EmulationError` where the emulator reports a fault.
     """
     device = te.Device(schedule=schedule, checks=checks, max_steps=20_000, max_seconds=20)
+    return launch(kernel, device, parsed(text))
+
+
+def launch(kernel: Kernel, device: Any, program: Any) -> bytes:
+    """Launch `program` on a device as `kernel` is; returns the bytes that it wrote."""
     source, target = device.alloc(kernel.nbytes), device.alloc(kernel.nbytes)
     device.write(source, kernel.data)
     device.launch(
-        parsed(text),
+        program,
         "kernel",
         grid=kernel.cluster,
         block=kernel.threads,
         cluster=kernel.cluster if kernel.cluster > 1 else None,
         args=[source.to_bytes(8, "little"), target.to_bytes(8, "little")],
     )
-    return device.read(target, kernel.nbytes)
+    return bytes(device.read(target, kernel.nbytes))

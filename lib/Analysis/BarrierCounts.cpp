@@ -109,15 +109,16 @@ static Value parityOf(Operation *wait) {
 }
 
 /// Whether `value` is the same in all rounds of `loop`.
-static bool isInvariant(Value value, LoopLikeOpInterface loop) {
+static bool isInvariant(Value value, LoopLikeOpInterface loop, int depth = 12) {
   if (constantOf(value))
     return true;
   if (loop.isDefinedOutsideOfLoop(value))
     return true;
   Operation *op = value.getDefiningOp();
-  return op && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+  return op && depth > 0 && op->getNumRegions() == 0 &&
+         isMemoryEffectFree(op) &&
          llvm::all_of(op->getOperands(), [&](Value operand) {
-           return isInvariant(operand, loop);
+           return isInvariant(operand, loop, depth - 1);
          });
 }
 

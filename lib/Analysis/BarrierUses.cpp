@@ -129,12 +129,15 @@ KernelSizes tile::knownSizes(Operation *kernel) {
   return sizes;
 }
 
-bool tile::isUniform(Value value) {
+bool tile::isUniform(Value value, int depth) {
+  if (depth == 0)
+    return false;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *owner = argument.getOwner()->getParentOp();
     if (auto loop = dyn_cast<scf::ForOp>(owner);
         loop && argument == loop.getInductionVar())
-      return isUniform(loop.getLowerBound()) && isUniform(loop.getStep());
+      return isUniform(loop.getLowerBound(), depth - 1) &&
+             isUniform(loop.getStep(), depth - 1);
     return isa<gpu::GPUFuncOp>(owner) && argument.getOwner()->isEntryBlock();
   }
   Operation *op = value.getDefiningOp();
@@ -147,7 +150,9 @@ bool tile::isUniform(Value value) {
     return true;
   return (name.starts_with("arith.") ||
           op->hasTrait<OpTrait::ConstantLike>()) &&
-         llvm::all_of(op->getOperands(), isUniform);
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return isUniform(operand, depth - 1);
+         });
 }
 
 /// `value` behind casts.

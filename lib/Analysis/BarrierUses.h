@@ -43,8 +43,9 @@ struct KernelSizes {
 };
 KernelSizes knownSizes(mlir::Operation *kernel);
 
-/// Whether all threads of a CTA see the same `value`.
-bool isUniform(mlir::Value value);
+/// Whether all threads of a CTA surely see the same `value`, as far as `depth`
+/// ops tell.
+bool isUniform(mlir::Value value, int depth = 12);
 
 /// Threads of a CTA that execute `op` at most; nothing if that is not known.
 std::optional<int64_t> threadsAtMost(mlir::Operation *op,

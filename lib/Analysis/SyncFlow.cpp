@@ -167,6 +167,8 @@ SyncFlow::SyncFlow(Region &body, bool copiesFence)
     if (!block.empty() && block.back().getNumSuccessors() == 0 &&
         isa<gpu::ReturnOp, gpu::TerminatorOp>(block.back()))
       exits.push_back(&block.back());
+  if (remotes.empty())
+    return;
 
   SyncState entry;
   entry.unreached = false;

@@ -38,7 +38,7 @@ class Options:
 
 def analyze() -> str:
     """Plan every copy. A kernel's own buffers can only be aligned once it is a function."""
-    return "gpu-kernel-outlining, tile-analyze-layout"
+    return "tile-insert-sync, gpu-kernel-outlining, tile-analyze-layout, tile-check-sync"
 
 
 def legalize() -> str:

@@ -39,6 +39,14 @@ func.func @whole_slice(%tile: !tile) -> !tile {
   return %whole : !tile
 }
 
+// CHECK-LABEL: func.func @known_offset(
+// CHECK: %[[C32:.*]] = arith.constant 32 : index
+// CHECK: return %[[C32]]
+func.func @known_offset(%tile: memref<8xf16, #tile.layout<(8) : (1), offset = 32>>) -> index {
+  %offset = tile.offset %tile : memref<8xf16, #tile.layout<(8) : (1), offset = 32>>
+  return %offset : index
+}
+
 // A promise that holds goes, one that is part of another goes, one that is broken stays to be found.
 // CHECK-LABEL: func.func @promises(
 // CHECK-DAG: %[[C16:.*]] = arith.constant 16 : index

@@ -10,11 +10,19 @@ from mlir import ir
 from mlir.rewrite import PatternRewriter, RewritePatternSet, walk_and_apply_patterns
 
 from ..scripted import PassFailure, register_pass
+from .arrive import legalize_arrive
 from .copy_async import legalize_copy_async
+from .expect import legalize_expect
+from .wait import legalize_wait
 
 Pattern = Callable[[ir.OpView, PatternRewriter], None]
 
-PATTERNS: dict[str, Pattern] = {"tile.copy_async": legalize_copy_async}
+PATTERNS: dict[str, Pattern] = {
+    "tile.arrive": legalize_arrive,
+    "tile.copy_async": legalize_copy_async,
+    "tile.expect": legalize_expect,
+    "tile.wait": legalize_wait,
+}
 
 
 def _guarded(pattern: Pattern, failures: list[BaseException]) -> Callable[..., bool]:

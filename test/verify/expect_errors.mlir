@@ -83,13 +83,13 @@ func.func @e5_dynamic_extent(%bars: !bars, %i: index, %x: memref<8xf32, #gpu.add
 
 // -----
 
-// e6: its elements are of a whole number of bytes.
+// e6: its elements are of a type that copies take.
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
 
-func.func @e6_elements_of_4_bits(%bars: !bars, %i: index, %x: memref<8xi8, #gpu.address_space<workgroup>>, %y: memref<8xi4, #gpu.address_space<workgroup>>) {
+func.func @e6_elements_of_12_bits(%bars: !bars, %i: index, %x: memref<8xi8, #gpu.address_space<workgroup>>, %y: memref<8xi12, #gpu.address_space<workgroup>>) {
   tile.expect %bars[%i] for %x : !bars, memref<8xi8, #gpu.address_space<workgroup>>
-  // expected-error @+1 {{'tile.expect' op element type must be an integer, a float or index of a whole number of bytes, got 'i4'}}
-  tile.expect %bars[%i] for %y : !bars, memref<8xi4, #gpu.address_space<workgroup>>
+  // expected-error @+1 {{'tile.expect' op element type must be an integer, a float, index, complex or a vector of these, of whole bytes or of 2 or 4 bits, got 'i12'}}
+  tile.expect %bars[%i] for %y : !bars, memref<8xi12, #gpu.address_space<workgroup>>
   return
 }
 

@@ -43,7 +43,7 @@ def _guarded(pattern: Pattern, failures: list[BaseException]) -> Callable[..., b
 
 @register_pass("tile-legalize-to-nvvm", "Rewrite tile ops, as planned, into NVVM")
 def legalize_to_nvvm(module: ir.Operation) -> None:
-    """Rewrite every tile op of `module` but those on layouts, or fail by the name of one that is left."""
+    """Rewrite every tile op of `module` but those on layouts, or fail by the name of one."""
     failures: list[BaseException] = []
     patterns = RewritePatternSet()
     for name, pattern in PATTERNS.items():

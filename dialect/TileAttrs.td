@@ -15,6 +15,10 @@ def Tile_IssueAttr : EnumAttr<Tile_Dialect, Tile_Issue, "issue"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Tile_ScopeAttr : EnumAttr<Tile_Dialect, Tile_Scope, "scope"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Tile_CopyPlanAttr : Tile_Attr<"CopyPlan", "copy_plan"> {
   let summary = "How a tile is cut into hardware copies, in bytes";
   let description = [{

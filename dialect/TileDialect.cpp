@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialect/TileDialect.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -14,6 +15,12 @@ void tile::TileDialect::initialize() {
 #define GET_OP_LIST
 #include "dialect/TileOps.cpp.inc"
       >();
+}
+
+Operation *tile::TileDialect::materializeConstant(OpBuilder &builder,
+                                                  Attribute value, Type type,
+                                                  Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
 }
 
 ArrayRef<StringRef> tile::getVariantNames() {

@@ -30,6 +30,14 @@ namespace tile {
 /// is the hardware's limit).
 constexpr int64_t kMaxClusterSize = 16;
 
+/// Bytes that an mbarrier counts in one phase; beyond this, PTX defines
+/// nothing.
+constexpr int64_t kMaxPhaseBytes = (int64_t(1) << 20) - 1;
+
+/// The bytes that a copy of the tile `memref` brings, however it lies in
+/// memory. Its extents are static, and there are fewer than 2^63 bytes.
+int64_t getTileBytes(mlir::Value memref);
+
 /// The names that `variant = "..."` and a plan may use, each once.
 llvm::ArrayRef<llvm::StringRef> getVariantNames();
 

@@ -13,8 +13,10 @@ def Tile_Dialect : Dialect {
     it that upstream lacks; buffers are memrefs in `#gpu.address_space<workgroup>`, barriers are
     `!nvgpu.mbarrier.group`, and everything else is said with upstream's ops.
   }];
-  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::nvgpu::NVGPUDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+                           "::mlir::nvgpu::NVGPUDialect"];
   let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
   let extraClassDeclaration = "void registerAttributes();";
 }
 

@@ -13,4 +13,12 @@ def Tile_Issue : I32EnumAttr<"Issue", "Who executes the op", [
   let genSpecializedAttr = 0;
 }
 
+def Tile_Scope : I32EnumAttr<"Scope", "The threads whose ordinary accesses an arrive or a wait orders", [
+  I32EnumAttrCase<"Cta", 0, "cta">,
+  I32EnumAttrCase<"Cluster", 1, "cluster">
+]> {
+  let cppNamespace = "::tile";
+  let genSpecializedAttr = 0;
+}
+
 #endif // TILE_ENUMS_TD

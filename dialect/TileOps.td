@@ -84,4 +84,6 @@ def Tile_CopyAsyncOp : Tile_Op<"copy_async", [MemoryEffects<[MemRead, MemWrite]>
   let hasVerifier = 1;
 }
 
+include "TileSyncOps.td"
+
 #endif // TILE_OPS_TD

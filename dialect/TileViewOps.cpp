@@ -292,7 +292,7 @@ OpFoldResult AssumeMultipleOp::fold(FoldAdaptor adaptor) {
     return getValue();
   auto constant = dyn_cast_or_null<IntegerAttr>(adaptor.getValue());
   if (constant && constant.getValue().getSExtValue() % getDivisor() == 0)
-    return constant;
+    return getValue();
   auto inner = getValue().getDefiningOp<AssumeMultipleOp>();
   if (inner && inner.getDivisor() % getDivisor() == 0)
     return getValue();

@@ -1,94 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Analysis/TransactionBytes.h"
 
-#include "dialect/TileDialect.h"
-
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tile;
 
-namespace {
-struct Group {
-  SmallVector<CopyAsyncOp> copies;
-  SmallVector<nvgpu::MBarrierArriveExpectTxOp> arms;
-};
-} // namespace
+static constexpr int64_t kUnbounded = INT64_MAX;
 
-static std::optional<int64_t> constant(Value value) {
-  IntegerAttr attr;
-  if (matchPattern(value, m_Constant(&attr)))
-    return attr.getInt();
-  return std::nullopt;
-}
-
-/// Ops that use a barrier group and bring no bytes.
-static bool bringsNothing(Operation *op) {
-  return isa<nvgpu::MBarrierInitOp, nvgpu::MBarrierArriveOp,
-             nvgpu::MBarrierArriveNoCompleteOp, nvgpu::MBarrierTestWaitOp,
-             nvgpu::MBarrierTryWaitParityOp>(op);
-}
-
-/// Whether `bytes` is a sum of the sizes, each taken any number of times.
-static bool isSum(int64_t bytes, ArrayRef<int64_t> sizes) {
-  if (bytes < 0 || bytes > (int64_t(1) << 20))
-    return false;
-  std::vector<bool> reached(bytes + 1);
-  reached[0] = true;
-  for (int64_t size : sizes)
-    for (int64_t sum = size; size > 0 && sum <= bytes; ++sum)
-      if (reached[sum - size])
-        reached[sum] = true;
-  return reached[bytes];
-}
-
-static void check(const Group &group) {
-  for (nvgpu::MBarrierArriveExpectTxOp arm : group.arms) {
-    std::optional<int64_t> armed = constant(arm.getTxcount());
-    std::optional<int64_t> barrier = constant(arm.getMbarId());
-    if (!armed)
+/// How often one phase of a barrier that `arm` arms may see the bytes of
+/// `copy`: once for each peer that executes it, and for each round of the loops
+/// that are around the copy only.
+static int64_t timesAtMost(Operation *copy, Operation *arm,
+                           const KernelSizes &sizes) {
+  if (!sizes.cluster)
+    return kUnbounded;
+  int64_t times = std::max<int64_t>(1, *sizes.cluster - 1);
+  for (LoopLikeOpInterface loop : loopsAround(copy)) {
+    if (loop->isProperAncestor(arm))
       continue;
-    llvm::SetVector<int64_t> sizes;
-    bool allPlanned = true;
-    for (CopyAsyncOp copy : group.copies) {
-      std::optional<int64_t> target = constant(copy.getBarrierIndex());
-      if (barrier && target && *barrier != *target)
-        continue;
-      if (auto plan = copy.getPlanAttr())
-        sizes.insert(plan.getTotalBytes());
-      else
-        allPlanned = false;
-    }
-    if (sizes.empty() || !allPlanned || isSum(*armed, sizes.getArrayRef()))
-      continue;
-    InFlightDiagnostic warning = arm.emitWarning();
-    warning << "barrier is armed with " << *armed
-            << " bytes, which the copies into it cannot add up to: they bring ";
-    llvm::interleave(
-        sizes, [&](int64_t size) { warning << size; },
-        [&] { warning << " or "; });
-    warning << " bytes each";
-    warning.attachNote() << "arm it with the bytes of the copies that complete "
-                            "in one phase, or it never completes";
+    std::optional<APInt> trips = loop.getStaticTripCount();
+    if (!trips || trips->getActiveBits() > 31 ||
+        llvm::MulOverflow<int64_t>(times, trips->getZExtValue(), times))
+      return kUnbounded;
   }
+  return times;
 }
 
-void tile::warnAboutTransactionBytes(Operation *function) {
-  llvm::MapVector<Value, Group> groups;
-  function->walk([&](Operation *op) {
-    if (auto copy = dyn_cast<CopyAsyncOp>(op))
-      groups[copy.getBarriers()].copies.push_back(copy);
-    else if (auto arm = dyn_cast<nvgpu::MBarrierArriveExpectTxOp>(op))
-      groups[arm.getBarriers()].arms.push_back(arm);
-  });
-  for (auto &[barriers, group] : groups) {
-    bool onlyOurs = llvm::all_of(barriers.getUsers(), [](Operation *user) {
-      return isa<CopyAsyncOp, nvgpu::MBarrierArriveExpectTxOp>(user) ||
-             bringsNothing(user);
-    });
-    if (onlyOurs && !group.copies.empty())
-      check(group);
+/// Whether `bytes` is a sum of the sizes, each taken at most as often as the
+/// map says.
+static bool isSum(int64_t bytes,
+                  const llvm::MapVector<int64_t, int64_t> &sizes) {
+  // For each sum, how many of the current size it takes at least; -1 where it
+  // cannot be reached.
+  std::vector<int64_t> taken(bytes + 1, -1);
+  taken[0] = 0;
+  for (auto [size, times] : sizes) {
+    for (int64_t &count : taken)
+      count = std::min<int64_t>(count, 0);
+    for (int64_t sum = size; size > 0 && sum <= bytes; ++sum)
+      if (taken[sum] < 0 && taken[sum - size] >= 0 && taken[sum - size] < times)
+        taken[sum] = taken[sum - size] + 1;
+  }
+  return taken[bytes] >= 0;
+}
+
+static std::optional<int64_t> armedBytes(Operation *arm) {
+  if (auto expect = dyn_cast<ExpectOp>(arm))
+    return expect.getExpectedBytes();
+  return constantOf(cast<nvgpu::MBarrierArriveExpectTxOp>(arm).getTxcount());
+}
+
+static void checkArm(Operation *arm, const BarrierUses &uses,
+                     const KernelSizes &sizes, Report report) {
+  std::optional<int64_t> armed = armedBytes(arm);
+  if (!armed || *armed < 0)
+    return;
+  if (*armed > kMaxPhaseBytes) {
+    report(arm) << "must arm a phase with at most " << kMaxPhaseBytes
+                << " bytes, got " << *armed;
+    return;
+  }
+  llvm::MapVector<int64_t, int64_t> bytes;
+  for (Operation *copy : uses.copies) {
+    if (!mayUseSameBarrier(copy, arm))
+      continue;
+    int64_t &times = bytes[getTileBytes(cast<CopyAsyncOp>(copy).getDst())];
+    int64_t more = timesAtMost(copy, arm, sizes);
+    times =
+        more == kUnbounded || times == kUnbounded ? kUnbounded : times + more;
+  }
+  if (bytes.empty() || isSum(*armed, bytes))
+    return;
+  InFlightDiagnostic diag = report(arm);
+  diag << "barrier is armed with " << *armed
+       << " bytes, which the copies into it cannot add up to: they bring ";
+  llvm::interleave(
+      bytes,
+      [&](auto entry) {
+        diag << entry.first;
+        if (entry.second != kUnbounded)
+          diag << " (at most " << entry.second << " times)";
+      },
+      [&] { diag << " or "; });
+  diag << " bytes each";
+  diag.attachNote()
+      << "arm it with the bytes of the copies that complete in one "
+         "phase, or it never completes";
+}
+
+void tile::checkTransactionBytes(const BarrierUses &uses,
+                                 const KernelSizes &sizes, Report report) {
+  if (uses.hasOthers)
+    return;
+  for (Operation *arm : uses.arms)
+    checkArm(arm, uses, sizes, report);
+  for (Operation *copy : uses.copies) {
+    if (getTileBytes(cast<CopyAsyncOp>(copy).getDst()) == 0 ||
+        llvm::any_of(uses.arms, [&](Operation *arm) {
+          return mayUseSameBarrier(arm, copy);
+        }))
+      continue;
+    InFlightDiagnostic diag = report(copy);
+    diag << "completes on a barrier that must be armed, got no op that arms it";
+    diag.attachNote()
+        << "let a thread of the receiving CTA execute tile.expect "
+           "for the destination once a phase";
   }
 }

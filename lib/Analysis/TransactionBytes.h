@@ -4,14 +4,15 @@
 #ifndef TILE_ANALYSIS_TRANSACTION_BYTES_H
 #define TILE_ANALYSIS_TRANSACTION_BYTES_H
 
-#include "mlir/IR/Operation.h"
+#include "lib/Analysis/BarrierUses.h"
 
 namespace tile {
 
-/// Warns about each constant `expect_tx` in `function` that no number of
-/// planned copies into the same barrier can add up to. Barriers that anything
-/// else may complete are left alone.
-void warnAboutTransactionBytes(mlir::Operation *function);
+/// Reports each constant number of bytes that no number of copies into the
+/// barrier can add up to, and copies into barriers that nothing arms. Barriers
+/// that anything else may complete are left alone.
+void checkTransactionBytes(const BarrierUses &uses, const KernelSizes &sizes,
+                           Report report);
 
 } // namespace tile
 

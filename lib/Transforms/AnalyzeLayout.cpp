@@ -3,7 +3,6 @@
 
 #include "dialect/TileDialect.h"
 #include "lib/Analysis/Bounds.h"
-#include "lib/Analysis/TransactionBytes.h"
 #include "lib/Analysis/Variant.h"
 
 #include "mlir/IR/Matchers.h"
@@ -307,17 +306,12 @@ struct AnalyzeLayout : tile::impl::TileAnalyzeLayoutBase<AnalyzeLayout> {
   void runOnOperation() override {
     Operation *root = getOperation();
     bool allPlanned = true;
-    llvm::SetVector<Operation *> devices;
     root->walk([&](CopyAsyncOp op) {
       if (failed(analyze(op, root, bounds, remarks)))
         allPlanned = false;
-      else
-        devices.insert(deviceCodeAround(op));
     });
     if (!allPlanned)
-      return signalPassFailure();
-    for (Operation *device : devices)
-      warnAboutTransactionBytes(device);
+      signalPassFailure();
   }
 };
 } // namespace

@@ -158,6 +158,8 @@ static Access planAccess(VectorTransferOpInterface op, Operation *root) {
   int64_t bytes = std::gcd(kWidest, std::gcd(rows, width) * *bits / 8);
   bytes = std::gcd(bytes, std::gcd(tile->shiftBytes.known,
                                    runtimeDivisor(tile->shiftBytes)));
+  if (bytes <= *bits / 8)
+    return access;
   alignBuffer(*tile, bytes);
   int64_t alignment = tile->canAlign ? bytes : std::gcd(bytes, tile->alignment);
   if (alignment > *bits / 8)

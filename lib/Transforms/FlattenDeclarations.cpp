@@ -203,20 +203,32 @@ LogicalResult tile::flattenDeclarations(Operation *root) {
   return failure(result.wasInterrupted());
 }
 
+/// Whether vectors can run along the last dimension; of a tile with a layout,
+/// transfers find out how wide.
+static bool hasRows(MemRefType type) {
+  if (isTile(type))
+    return true;
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  return succeeded(type.getStridesAndOffset(strides, offset)) &&
+         !strides.empty() && strides.back() == 1;
+}
+
 /// Elements of a vector of at most 16 bytes that divide the fastest extent.
-static int64_t copyWidth(MemRefType type) {
-  std::optional<int64_t> bits = elementBits(type.getElementType());
-  if (!bits || *bits < 8 || *bits > 128 || type.getRank() == 0 ||
-      !VectorType::isValidElementType(type.getElementType()))
+static int64_t copyWidth(MemRefType source, MemRefType target) {
+  std::optional<int64_t> bits = elementBits(source.getElementType());
+  if (!bits || *bits < 8 || *bits > 128 || source.getRank() == 0 ||
+      !VectorType::isValidElementType(source.getElementType()) ||
+      !hasRows(source) || !hasRows(target))
     return 1;
-  return std::gcd(128 / *bits, type.getShape().back());
+  return std::gcd(128 / *bits, source.getShape().back());
 }
 
 static void expandCopy(memref::CopyOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   auto type = cast<MemRefType>(op.getSource().getType());
-  int64_t width = copyWidth(type);
+  int64_t width = copyWidth(type, cast<MemRefType>(op.getTarget().getType()));
   auto constant = [&](int64_t number) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, number);
   };
@@ -240,13 +252,22 @@ static void expandCopy(memref::CopyOp op) {
         }
         auto vector = VectorType::get({width}, type.getElementType());
         SmallVector<bool> inBounds{true};
-        Value padding = arith::ConstantOp::create(
-            builder, loc, builder.getZeroAttr(type.getElementType()));
-        Value read = vector::TransferReadOp::create(
-            builder, loc, vector, op.getSource(), indices, padding,
-            ArrayRef<bool>(inBounds));
-        vector::TransferWriteOp::create(builder, loc, read, op.getTarget(),
-                                        indices, ArrayRef<bool>(inBounds));
+        Value read;
+        if (isTile(type)) {
+          Value padding = arith::ConstantOp::create(
+              builder, loc, builder.getZeroAttr(type.getElementType()));
+          read = vector::TransferReadOp::create(
+              builder, loc, vector, op.getSource(), indices, padding,
+              ArrayRef<bool>(inBounds));
+        } else {
+          read = vector::LoadOp::create(builder, loc, vector, op.getSource(),
+                                        indices);
+        }
+        if (isTile(op.getTarget().getType()))
+          vector::TransferWriteOp::create(builder, loc, read, op.getTarget(),
+                                          indices, ArrayRef<bool>(inBounds));
+        else
+          vector::StoreOp::create(builder, loc, read, op.getTarget(), indices);
       });
   op.erase();
 }

@@ -9,8 +9,7 @@ def TileAnalyzeLayout : Pass<"tile-analyze-layout"> {
   let description = [{
     Gives every `tile.copy_async` a `#tile.copy_plan`, or fails with an error on the op that says what
     could not be proved and how to mend it. Raises the alignment of buffers that the kernel itself
-    declares. Warns about a constant `nvgpu.mbarrier.arrive.expect_tx` that the planned copies into
-    its barrier cannot add up to.
+    declares.
 
     Where several variants can copy a tile, the one of the lowest estimate is taken; the plan of a copy
     that is issued by a warp or a CTA shows it. Those two need a block size that is known, by
@@ -32,6 +31,39 @@ def TileAnalyzeLayout : Pass<"tile-analyze-layout"> {
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
                            "::mlir::memref::MemRefDialect"];
+}
+
+def TileInsertSync : Pass<"tile-insert-sync"> {
+  let summary = "Add the fences and cluster barriers that copies need";
+  let description = [{
+    For each kernel with the unit attribute `tile.insert_sync`, adds what is missing around copies
+    into peers and arrivals on their barriers, and nothing that is there:
+
+    - behind the initialisation of barriers that peers use, `nvvm.fence.mbarrier.init`, and a cluster
+      barrier that all threads pass before the first use;
+    - behind ordinary stores to the source of a copy, `nvvm.fence.proxy`, before the threads that stored
+      tell others about it, or before the copy;
+    - a cluster barrier before each end of the kernel, early returns included.
+
+    The cluster barriers are not `aligned`: threads of a warp may come to them one by one. Fails where
+    no place is passed by every thread, with the fix. Waits and arrivals are the kernel's own.
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+}
+
+def TileCheckSync : Pass<"tile-check-sync"> {
+  let summary = "Warn about what is surely wrong in the protocol around copies";
+  let description = [{
+    Warns, at the op and with the fix, about kernels that would hang or corrupt data: constant bytes
+    armed that the copies cannot add up to, barriers that nothing arms, counts that the arrivals of a
+    phase cannot reach or that one op exceeds, a missing cluster barrier or fence before the first
+    use of a peer, a missing fence between stores to a source and its copy, a missing cluster
+    barrier at an end of the kernel, a wait on a mapped barrier, and a parity that stays the same
+    while a loop goes through more phases. Says nothing where it is not sure.
+  }];
+  let options = [
+    Option<"error", "error", "bool", /*default=*/"false", "Fail with errors instead of warning">
+  ];
 }
 
 def TileAttachTarget : Pass<"tile-attach-target", "::mlir::ModuleOp"> {

@@ -255,7 +255,10 @@ void tile::defineLayout(nb::module_ &m) {
       "count tiles, then dimensions inside a tile. Raises ValueError where "
       "that "
       "is no layout.");
-  layoutClass.def("__repr__", &reprOf);
+  // Defined anew: as an overload, it would stand behind the one that every
+  // attribute has.
+  m.attr("LayoutAttr").attr("__repr__") =
+      nb::cpp_function(&reprOf, nb::name("__repr__"), nb::is_method());
 
   m.def(
       "element_bits",

@@ -143,11 +143,24 @@ static void defineIssue(nb::module_ &m) {
           "Who executes the op: thread, warp or cta.");
 }
 
+static void defineScope(nb::module_ &m) {
+  mlir_attribute_subclass(m, "ScopeAttr", isA<tile::ScopeAttr>,
+                          typeId<tile::ScopeAttr>)
+      .def_property_readonly(
+          "value",
+          [](MlirAttribute self) {
+            return tile::stringifyScope(as<tile::ScopeAttr>(self).getValue())
+                .str();
+          },
+          "Whose ordinary accesses are ordered: cta or cluster.");
+}
+
 NB_MODULE(_tile, m) {
   m.doc() = "The compiled part of mlir_tile";
   defineCopyPlan(m);
   defineIssue(m);
   tile::defineLayout(m);
+  defineScope(m);
   tile::registerPasses();
 
   m.def("register_dialects", &tile::registerDialects, nb::arg("registry"),

@@ -10,6 +10,7 @@ from . import registration as _registration
 _registration.register()
 
 from .compiler import compile, context, lower, parse, parse_file  # noqa: E402
+from .pipelining import PipelineState  # noqa: E402
 from .runtime.devices import device_info  # noqa: E402
 from .runtime.errors import (  # noqa: E402
     CompileError,
@@ -27,6 +28,7 @@ __all__ = [
     "Error",
     "KernelTimeout",
     "LaunchError",
+    "PipelineState",
     "compile",
     "context",
     "device_info",

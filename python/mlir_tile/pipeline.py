@@ -39,7 +39,8 @@ class Options:
 
 def analyze(remarks: bool = False) -> str:
     """Plan every copy. A kernel's own buffers can only be aligned once it is a function."""
-    return f"gpu-kernel-outlining, tile-analyze-layout{'{remarks=true}' if remarks else ''}"
+    plan = f"tile-analyze-layout{'{remarks=true}' if remarks else ''}"
+    return f"tile-insert-sync, gpu-kernel-outlining, {plan}, tile-check-sync"
 
 
 def legalize(remarks: bool = False) -> str:

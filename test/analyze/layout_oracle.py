@@ -66,7 +66,7 @@ class Case:
 
 
 def longest_run_bits(case: Case) -> int:
-    """Return the longest common run that cuts the tile into runs of one size, or 0 if none is legal.
+    """Return the longest run that cuts the tile into runs of one size, or 0 if none is legal.
 
     A run lies in one piece on both sides; the tile falls into maximal runs, and runs of one size
     have to cut all of them. Both addresses and the size must be multiples of 16 bytes.
@@ -81,6 +81,47 @@ def longest_run_bits(case: Case) -> int:
     if length % BULK_BITS or (src[starts] % BULK_BITS).any() or (dst[starts] % BULK_BITS).any():
         return 0
     return length
+
+
+def runs_of(case: Case, length_bits: int) -> np.ndarray:
+    """Return where runs of this length begin, in bytes: a row of (source, destination) for each."""
+    src, dst = case.src.places() * case.bits, case.dst.places() * case.bits
+    order = np.argsort(dst)
+    step = length_bits // case.bits
+    return np.stack([src[order][::step], dst[order][::step]], axis=1) // 8
+
+
+def is_loop_nest(starts: np.ndarray) -> bool:
+    """Return whether `starts`, in the order of the destination, are the points of nested loops."""
+    count = len(starts)
+    if count == 1:
+        return True
+    for extent in range(count, 1, -1):
+        if count % extent == 0:
+            groups = starts.reshape(count // extent, extent, 2)
+            steps = np.diff(groups, axis=1)
+            if (steps == steps[0, 0]).all() and is_loop_nest(groups[:, 0]):
+                return True
+    return False
+
+
+def can_be_written(case: Case, length_bits: int) -> bool:
+    """Return whether a plan can say these runs: loops, and some bits of each side's swizzle."""
+    starts = runs_of(case, length_bits)
+    for src_low, dst_low in itertools.product(range(4), repeat=2):
+        moved = starts.copy()
+        for column, side, low in ((0, case.src, src_low), (1, case.dst, dst_low)):
+            if side.swizzle and low < side.swizzle[0]:
+                bits, base, shift = side.swizzle
+                unit = base + (case.bits.bit_length() - 1) - 3 + low
+                if unit < 0:
+                    continue
+                moved[:, column] = [
+                    swizzled(int(start), (bits - low, unit, shift)) for start in moved[:, column]
+                ]
+        if is_loop_nest(moved[np.argsort(moved[:, 1])]):
+            return True
+    return False
 
 
 def swizzled(address: int, swizzle: Sequence[int]) -> int:

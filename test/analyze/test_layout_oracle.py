@@ -11,7 +11,7 @@ from collections import Counter
 
 import layout_oracle as oracle
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from layout_cases import analyze, is_whole, side_pairs
 
@@ -42,6 +42,8 @@ def features(case: oracle.Case) -> list[str]:
     deadline=None,
     suppress_health_check=list(HealthCheck),
     derandomize=True,
+    database=None,
+    phases=[Phase.generate],
 )
 @given(st.lists(side_pairs(), min_size=BATCH, max_size=BATCH))
 def check_batches(cases: list[oracle.Case]) -> None:
@@ -56,7 +58,11 @@ def check_batches(cases: list[oracle.Case]) -> None:
                 seen["declined"] += 1
             continue
         oracle.check_plan(case, plan)
-        assert plan.chunk_bytes * 8 == best, (case, plan, best)
+        if plan.chunk_bytes * 8 != best:
+            # Runs that the swizzles happen to lay side by side, in no order that loops have.
+            assert best % (plan.chunk_bytes * 8) == 0, (case, plan, best)
+            assert not oracle.can_be_written(case, best), (case, plan, best)
+            seen["longer runs are no loops"] += 1
         seen["accepted"] += 1
         seen.update(features(case))
 
@@ -69,6 +75,7 @@ def test_plans_move_the_right_bytes_in_the_fewest_copies_of_one_size(
         print()
         for name, count in sorted(seen.items()):
             print(f"  {name}: {count} ({count / seen['all']:.1%})")
+    assert seen["longer runs are no loops"] <= 0.02 * seen["all"]
     assert seen["accepted"] >= 0.4 * seen["all"]
     for feature in ("swizzle alike", "swizzle unlike", "nested", "offset", "slice", "element i4"):
         assert seen[feature] > 0, feature

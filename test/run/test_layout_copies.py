@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Copies between drawn layouts, and programs that use swizzled tiles, run byte for byte.
 
-They run on the emulator, and where there is a GPU that can, on it, too. `TILE_RUN_CASES` draws more.
+They run on the emulator and, where there is a GPU that can, on it, too. `TILE_RUN_CASES` draws more
+than the cases of every run.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ def program_text(cases: list[oracle.Case]) -> tuple[str, list[int], list[int]]:
         waits += (
             f"  %bytes{n} = arith.constant {tile_bytes} : index\n"
             f"  scf.if %receives {{\n"
-            f"    scf.if %first {{ nvgpu.mbarrier.arrive.expect_tx %bars[%bar{n}], %bytes{n} : !bars }}\n"
+            f"    scf.if %first {{\n"
+            f"      nvgpu.mbarrier.arrive.expect_tx %bars[%bar{n}], %bytes{n} : !bars\n    }}\n"
             f"    nvgpu.mbarrier.try_wait.parity %bars[%bar{n}], %phase, %ticks : !bars\n  }}\n"
         )
     inits = "".join(
@@ -126,7 +128,8 @@ gpu.func @copies(%a: memref<{src_total}xi8>, %b: memref<{dst_total}xi8>, %c: mem
   nvvm.cluster.wait
 {copies}{waits}  scf.if %receives {{
     scf.for %i = %begin to %dst_total step %c512 {{
-      %v = vector.load %dst[%i] {{alignment = 16 : i64}} : memref<{dst_total}xi8, {WG}>, vector<16xi8>
+      %v = vector.load %dst[%i] {{alignment = 16 : i64}}
+          : memref<{dst_total}xi8, {WG}>, vector<16xi8>
       vector.store %v, %c[%i] {{alignment = 16 : i64}} : memref<{dst_total}xi8>, vector<16xi8>
     }}
   }}

@@ -10,11 +10,19 @@ from mlir import ir
 from mlir.rewrite import PatternRewriter, RewritePatternSet, walk_and_apply_patterns
 
 from ..scripted import PassFailure, register_pass
+from .arrive import legalize_arrive
 from .copy_async import legalize_copy_async
+from .expect import legalize_expect
+from .wait import legalize_wait
 
 Pattern = Callable[[ir.OpView, PatternRewriter], None]
 
-PATTERNS: dict[str, Pattern] = {"tile.copy_async": legalize_copy_async}
+PATTERNS: dict[str, Pattern] = {
+    "tile.arrive": legalize_arrive,
+    "tile.copy_async": legalize_copy_async,
+    "tile.expect": legalize_expect,
+    "tile.wait": legalize_wait,
+}
 
 
 def _guarded(pattern: Pattern, failures: list[BaseException]) -> Callable[..., bool]:
@@ -35,7 +43,7 @@ def _guarded(pattern: Pattern, failures: list[BaseException]) -> Callable[..., b
 
 @register_pass("tile-legalize-to-nvvm", "Rewrite tile ops, as planned, into NVVM")
 def legalize_to_nvvm(module: ir.Operation) -> None:
-    """Rewrite every tile op of `module` but those on layouts, or fail by the name of one that is left."""
+    """Rewrite every tile op of `module` but those on layouts, or fail by the name of one."""
     failures: list[BaseException] = []
     patterns = RewritePatternSet()
     for name, pattern in PATTERNS.items():

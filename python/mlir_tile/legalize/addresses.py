@@ -10,7 +10,7 @@ from typing import TypeAlias
 from mlir import ir
 from mlir.dialects import arith, llvm, memref, nvgpu, nvvm
 
-from .._tile import element_bits
+from .. import _tile
 from ..dialects.tile import LayoutAttr, OffsetOp
 
 GEP_DYNAMIC = -(2**31)
@@ -62,7 +62,7 @@ def base_and_offset(tile: ir.Value) -> tuple[ir.Value, ir.Value | None]:
 def in_bytes(elements: ir.Value, type_: ir.MemRefType) -> ir.Value:
     """Return `elements`, an index, times the element size of `type_`."""
     index = ir.IndexType.get()
-    bits = element_bits(type_.element_type)
+    bits = element_bits(type_)
     if bits % 8:
         return arith.divui(elements, arith.constant(index, 8 // bits))
     return arith.muli(elements, arith.constant(index, bits // 8))
@@ -88,6 +88,12 @@ def swizzled(offset_bytes: Offset, swizzle: Sequence[int]) -> Offset:
     index = ir.IndexType.get()
     moved = arith.shrui(offset_bytes, arith.constant(index, shift))
     return arith.xori(offset_bytes, arith.andi(moved, arith.constant(index, mask)))
+
+
+def element_bits(tile_type: ir.Type) -> int:
+    """Return the bits of an element of `tile_type`."""
+    bits: int = _tile.element_bits(ir.MemRefType(tile_type).element_type)
+    return bits
 
 
 def pointer_to(address: ir.Value) -> ir.Value:
@@ -119,6 +125,11 @@ def mapped(pointer: ir.Value, rank: ir.Value) -> ir.Value:
     return nvvm.mapa(llvm.PointerType.get(7), pointer, rank)
 
 
+def own_barrier(barriers: ir.Value, index: ir.Value) -> ir.Value:
+    """Return the address of a barrier of the CTA's own."""
+    return pointer_to(nvgpu.mbarrier_get(ir.IntegerType.get_signless(64), barriers, index))
+
+
 def mapped_barrier(barriers: ir.Value, index: ir.Value, rank: ir.Value) -> ir.Value:
     """Return the counterpart of a barrier in CTA `rank`, as the type that the copy wants.
 
@@ -127,5 +138,4 @@ def mapped_barrier(barriers: ir.Value, index: ir.Value, rank: ir.Value) -> ir.Va
     would convert it.
     """
     i64 = ir.IntegerType.get_signless(64)
-    own = pointer_to(nvgpu.mbarrier_get(i64, barriers, index))
-    return pointer_to(llvm.ptrtoint(i64, mapped(own, rank)))
+    return pointer_to(llvm.ptrtoint(i64, mapped(own_barrier(barriers, index), rank)))

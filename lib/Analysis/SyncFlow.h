@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a kernel has synchronised when it comes to an op: which cluster barriers
+// and fences lie behind it on every path. Follows structured control flow and
+// blocks alike, and decides nothing.
+#ifndef TILE_ANALYSIS_SYNC_FLOW_H
+#define TILE_ANALYSIS_SYNC_FLOW_H
+
+#include "dialect/TileDialect.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace tile {
+
+/// How far a cluster barrier has come; the later the worse.
+enum class Pending : uint8_t { Done, Arrived, Open };
+
+/// The worst of all paths to an op.
+struct SyncState {
+  /// No path leads here.
+  bool unreached = true;
+  /// A cluster barrier since the kernel began: only then do all CTAs run.
+  Pending start = Pending::Done;
+  /// Whether `start` is done on some path, although the worst one may lack it.
+  bool startedOnSomePath = false;
+  /// A cluster barrier behind which no CTA reaches into another one any more.
+  Pending finish = Pending::Done;
+  /// A cluster barrier since the initialisation of each barrier group.
+  llvm::SmallVector<Pending> groups;
+  /// Groups whose initialisation no fence follows.
+  llvm::SmallBitVector unfenced;
+  /// Sources that ordinary stores wrote and no proxy fence follows.
+  llvm::SmallBitVector written;
+
+  /// Takes the worse of both, and returns whether that changed anything.
+  bool join(const SyncState &other);
+};
+
+/// Ops that reach into another CTA.
+bool reachesIntoPeer(mlir::Operation *op);
+bool isClusterArrive(mlir::Operation *op);
+bool isClusterWait(mlir::Operation *op);
+bool isInitFence(mlir::Operation *op);
+bool isAsyncProxyFence(mlir::Operation *op);
+/// Ops by which a thread tells others of its CTA that it has come this far.
+bool signalsThreads(mlir::Operation *op);
+
+/// The buffer behind the views that `memref` is made of.
+mlir::Value bufferBehind(mlir::Value memref);
+
+/// Whether `later` can run after `first` in one thread of the kernel with this
+/// `body`.
+bool mayFollow(mlir::Operation *first, mlir::Operation *later,
+               mlir::Region &body);
+
+class SyncFlow {
+public:
+  /// With `copiesFence`, a copy is taken to fence its source itself.
+  explicit SyncFlow(mlir::Region &body, bool copiesFence = false);
+
+  const SyncState &before(mlir::Operation *op) const;
+  /// The barrier group that `op` uses, as a place in `SyncState::groups`.
+  std::optional<unsigned> groupOf(mlir::Operation *op) const;
+  /// The source of `copy`, as a place in `SyncState::written`.
+  unsigned sourceOf(CopyAsyncOp copy) const;
+  /// The sources that `op` writes by ordinary stores.
+  llvm::SmallVector<unsigned> sourcesWrittenBy(mlir::Operation *op) const;
+  /// Whether a remote use has neither peers that run nor a barrier that they
+  /// know.
+  bool comesTooEarly(mlir::Operation *remote) const;
+
+  /// Ops that reach into a peer, ops that initialise a barrier which is used
+  /// that way, and the ops that end the kernel; in the order of the text.
+  llvm::SmallVector<mlir::Operation *> remotes, inits, exits;
+  llvm::SmallVector<CopyAsyncOp> copies;
+
+private:
+  SyncState run(mlir::Region &region, const SyncState &in);
+  void visit(mlir::Operation *op, SyncState &state);
+  void visitRegions(mlir::Operation *op, SyncState &state);
+  void transfer(mlir::Operation *op, SyncState &state);
+
+  mlir::Region &body;
+  bool copiesFence;
+  llvm::MapVector<mlir::Value, unsigned> groups, sources;
+  llvm::DenseMap<mlir::Operation *, SyncState> states;
+};
+
+} // namespace tile
+
+#endif // TILE_ANALYSIS_SYNC_FLOW_H

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What cannot take a memref with a `#tile.layout` is refused by name.
+// RUN: tile-opt %s -tile-expand-layout -split-input-file -verify-diagnostics -o %t
+
+!tile = memref<8x64xf16, #tile.layout<(8, 64) : (64, 1)>>
+
+func.func @control_of_views(%tile: !tile) {
+  %part = tile.slice %tile[0, 0] [8, 32] : !tile to memref<8x32xf16, #tile.layout<(8, 32) : (64, 1)>>
+  return
+}
+func.func @subview(%tile: !tile) {
+  // expected-error @+2 {{'memref.subview' op cannot take a memref with a #tile.layout}}
+  // expected-note @+1 {{load and store its elements or vectors of them, slice it with tile.slice, or give it a strided layout}}
+  %part = memref.subview %tile[0, 0] [8, 32] [1, 1] : !tile to memref<8x32xf16, strided<[64, 1]>>
+  return
+}
+
+// -----
+
+#wg = #gpu.address_space<workgroup>
+!tile = memref<8x64xf16, #tile.layout<(8, 64) : (64, 1)>, #gpu.address_space<workgroup>>
+!bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>
+
+// A copy has to be legalized first.
+func.func @copy(%src: !tile, %dst: !tile, %rank: i32, %bars: !bars, %i: index) {
+  // expected-error @+2 {{'tile.copy_async' op must be legalized before its layouts are expanded}}
+  // expected-note @+1 {{run tile-legalize-to-nvvm first}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) : !tile to !tile, !bars
+  return
+}
+
+// -----
+
+// Packed elements have no address of their own.
+func.func @control_of_packed(%tile: memref<8xi8, #tile.layout<(8) : (1)>>, %i: index) -> i8 {
+  %element = memref.load %tile[%i] : memref<8xi8, #tile.layout<(8) : (1)>>
+  return %element : i8
+}
+func.func @packed(%tile: memref<8xi4, #tile.layout<(8) : (1)>>, %i: index) -> i4 {
+  // expected-error @+2 {{'memref.load' op cannot access elements of less than a byte, which lie packed}}
+  // expected-note @+1 {{view the buffer as i8}}
+  %element = memref.load %tile[%i] : memref<8xi4, #tile.layout<(8) : (1)>>
+  return %element : i4
+}
+
+// -----
+
+!panels = memref<8x64xf16, #tile.layout<(8, (2, 32)) : (32, (256, 1))>>
+!part = memref<8x16xf16, #tile.layout<(8, 16) : (32, 1), offset = ?>>
+
+// A region must not cross a panel.
+func.func @control_of_panels(%tile: !panels, %j0: index) {
+  %j = tile.assume_multiple %j0, 16 : index
+  %part = tile.slice %tile[0, %j] [8, 16] : !panels to !part
+  return
+}
+func.func @across_panels(%tile: !panels, %j: index) {
+  // expected-error @+2 {{'tile.slice' op must be sliced at multiples of 16 in nested dimension 1, got %arg1, a multiple of 1}}
+  // expected-note @+1 {{promise it with tile.assume_multiple %offset, 16}}
+  %part = tile.slice %tile[0, %j] [8, 16] : !panels to !part
+  return
+}
+
+// -----
+
+// A declared buffer has a known offset.
+gpu.module @kernels {
+  // expected-error @+2 {{'gpu.func' op must declare a buffer whose layout has a known offset, got}}
+  // expected-note @+1 {{declare the whole buffer and take a tile.slice of it}}
+  gpu.func @attribution() workgroup(%tile: memref<8xf16, #tile.layout<(8) : (1), offset = ?>, #gpu.address_space<workgroup>>) kernel {
+    gpu.return
+  }
+}

@@ -64,8 +64,10 @@ def lower(
     """Return a copy of `module` as it leaves stage `to`; the module itself stays as it is.
 
     `to` is "analyze", "legalize", "nvvm" or "ptx" (host LLVM IR with the PTX embedded). With
-    `remarks` each copy has a diagnostic that says which variants were considered. Raises `ValueError`
-    for options that no GPU has, and `CompileError` where a stage rejects the program.
+    `remarks` each copy has a diagnostic that says which variants were considered.
+
+    Raises `ValueError` for options that no GPU has, and `CompileError` where a stage rejects the
+    program.
     """
     if to not in STAGES:
         raise ValueError(f"to must be one of {', '.join(STAGES)}, got {to!r}")

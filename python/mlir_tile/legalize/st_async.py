@@ -10,6 +10,7 @@ from mlir import ir
 from mlir.dialects import arith, llvm, scf
 
 from ..dialects import tile
+from ..scripted import PassFailure
 from .addresses import Side, advance, mapped_barrier
 from .rounds import Index, Place, add, places_of
 from .threads import i32, if_true, thread_in
@@ -22,7 +23,15 @@ MAX_STRAIGHT_ROUNDS = 16
 
 def issue(op: tile.CopyAsyncOp) -> None:
     """Issue the stores of `op.plan`, from all executing threads."""
-    plan, stores = op.plan, Stores(op)
+    plan = op.plan
+    if plan.chunk_bytes not in (4, 8, 16) or not plan.threads:
+        raise PassFailure(
+            op,
+            "'tile.copy_async' op plan must store 4, 8 or 16 bytes by some threads, got "
+            f"{plan.chunk_bytes} bytes by {plan.threads} threads",
+            "let tile-analyze-layout make the plan",
+        )
+    stores = Stores(op)
     thread = thread_in(op)
     rounds, left = divmod(plan.count, plan.threads)
     group = min(8, MAX_LOADED_WORDS // max(4, stores.parts))

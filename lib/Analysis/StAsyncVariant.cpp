@@ -237,8 +237,10 @@ static CopyPlan ordered(const CopyPlan &plan, Stores stores, int64_t threads) {
     if (stores.parts() > 1)
       best.srcGather = {stores.partBytes, stores.partStep};
     best.remark = llvm::formatv(
-        "{0} clk for a load of the source by a warp",
-        llvm::divideCeil(work.bankClk, work.rounds * work.loadsPerRound));
+        "{0} clk for a warp to load from the source, {1} without bank "
+        "conflicts",
+        llvm::divideCeil(work.bankClk, work.rounds * work.loadsPerRound),
+        llvm::divideCeil(kLanes * stores.partBytes, kBanks * kWordBytes));
   }
   return best;
 }

@@ -2,7 +2,7 @@
 // Each thread loads a part of the tile and stores it into the peer by st.async, which counts the bytes on
 // the peer's barrier. The legalization obeys the plan, so the plans here need not be what the analysis
 // would find.
-// RUN: tile-opt %s -tile-legalize-to-nvvm | FileCheck %s --implicit-check-not=tile. --implicit-check-not=mapa --implicit-check-not=inline_asm
+// RUN: tile-opt %s -tile-legalize-to-nvvm | FileCheck %s --implicit-check-not=tile. --implicit-check-not=mapa
 
 #wg = #gpu.address_space<workgroup>
 !tile = memref<4096xf32, #wg>

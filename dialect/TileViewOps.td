@@ -45,7 +45,7 @@ def Tile_ViewOp : Tile_ViewLikeOp<"view"> {
   );
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = [{
-    $source custom<DynamicIndexList>($offset, $static_offset) attr-dict
+    $source `` custom<DynamicIndexList>($offset, $static_offset) attr-dict
     `:` qualified(type($source)) `to` qualified(type($result))
   }];
   let extraClassDeclaration = [{
@@ -97,7 +97,7 @@ def Tile_SliceOp : Tile_ViewLikeOp<"slice"> {
   );
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = [{
-    $source custom<DynamicIndexList>($offsets, $static_offsets) $sizes attr-dict
+    $source `` custom<DynamicIndexList>($offsets, $static_offsets) $sizes attr-dict
     `:` qualified(type($source)) `to` qualified(type($result))
   }];
   let extraClassDeclaration = [{

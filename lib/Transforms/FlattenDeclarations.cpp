@@ -25,6 +25,8 @@ static bool usesTiles(Operation *op) {
            llvm::any_of(function.getResultTypes(), isTile);
   if (auto global = dyn_cast<memref::GlobalOp>(op))
     return isTile(global.getType());
+  if (auto launch = dyn_cast<gpu::LaunchOp>(op))
+    return llvm::any_of(launch.getBody().getArgumentTypes(), isTile);
   return llvm::any_of(op->getOperandTypes(), isTile) ||
          llvm::any_of(op->getResultTypes(), isTile);
 }

@@ -44,7 +44,8 @@ gpu.func @size_508(%rank: i32, %bars: !bars, %i: index)
 
 gpu.func @size_504(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<126xf32, #wg>, %dst: memref<126xf32, #wg>) kernel {
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 504 bytes, it must be a multiple of 16}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 504 bytes, it must be a multiple of 16}}
+  // expected-note @+2 {{the source is #tile.layout<}}
   // expected-note @+1 {{choose layouts that agree on runs of a multiple of 16 bytes}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<126xf32, #wg> to memref<126xf32, #wg>, !bars

@@ -71,3 +71,17 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// A launch has to be outlined first.
+func.func @launch(%c1: index) {
+  // expected-error @+2 {{'gpu.launch' op cannot take a memref with a #tile.layout}}
+  // expected-note @+1 {{load and store its elements or vectors of them, slice it with tile.slice, or give it a strided layout}}
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+      threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1)
+      workgroup(%tile: memref<8xf16, #tile.layout<(8) : (1)>, #gpu.address_space<workgroup>>) {
+    gpu.terminator
+  }
+  return
+}

@@ -47,7 +47,7 @@ gpu.func @rounds(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %ds
 // CHECK-NEXT: %[[ACTIVE:.*]] = arith.cmpi ult, %[[THREAD]], %[[LEFT]] : i32
 // CHECK-NEXT: scf.if %[[ACTIVE]] {
 // CHECK: "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [$0+1024], {$1, $2}, [$3];"
-// CHECK-NEXT: }
+// CHECK-NEXT: {{^ *}$}}
 // CHECK-NEXT: gpu.return
 gpu.func @left_over(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %dst: !tile) kernel
     attributes {known_block_size = array<i32: 64, 1, 1>} {

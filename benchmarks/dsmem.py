@@ -5,7 +5,7 @@ One CTA of a pair sends a tile over and over to the other, which acknowledges ea
 SM is read around all of it. The hand-written kernels of baseline.cu do the same. Every timed run
 compares all bytes of the destination. Needs nvcc for the hand-written kernels.
 
-    python benchmarks/dsmem.py [--json OUT.json] [--only PATTERN] [--iterations N]
+    python benchmarks/dsmem.py [--json OUT.json] [--only PATTERN] [--iterations N] [--all-variants]
 """
 
 from __future__ import annotations
@@ -112,8 +112,11 @@ def cases() -> Iterator[Case]:
     yield Case("row_to_column_f32", "f32", square, turned, (4096, 4096), "columns", TILE, TILE)
 
 
-def program(case: Case, issue: str, threads: int, stages: int, iterations: int) -> str:
+def program(
+    case: Case, issue: str, threads: int, stages: int, iterations: int, variant: str | None = None
+) -> str:
     """Return the module: `main(a, b, clocks)` sends `iterations` tiles through `stages` buffers."""
+    forced = f' {{variant = "{variant}"}}' if variant else ""
     element, (src_elements, dst_elements) = case.element, case.elements
     a, b = f"memref<{src_elements}x{element}>", f"memref<{stages * dst_elements}x{element}>"
     clocks = "memref<2xi64>"
@@ -198,7 +201,7 @@ gpu.module @kernels {{
           {
         each_stage(f'''
           nvgpu.mbarrier.try_wait.parity %empty[%c@s], %parity, %ticks : {group}
-          tile.copy_async %src to %dst@s cta(%receiver) mbarrier(%full[%c@s]) issue({issue})
+          tile.copy_async %src to %dst@s cta(%receiver) mbarrier(%full[%c@s]) issue({issue}){forced}
               : {src_type} to {dst_type}, {group}''')
     }
           %flipped = arith.xori %parity, %odd : i1
@@ -296,7 +299,14 @@ def plan_of(module: Any) -> dict[str, Any]:
 
 
 def measured(
-    case: Case, issue: str, threads: int, stages: int, iterations: int, device: str, runs: int
+    case: Case,
+    issue: str,
+    threads: int,
+    stages: int,
+    iterations: int,
+    device: str,
+    runs: int,
+    variant: str | None,
 ) -> dict[str, Any]:
     """Compile and run one kernel; raise if a byte is wrong, return clk for one tile."""
     draw = np.random.default_rng(3)
@@ -307,7 +317,7 @@ def measured(
     expected = before.reshape(stages, -1).copy()
     expected[:, case.dst.places()] = a[case.src.places()]
     with mt.context():
-        module = mt.parse(program(case, issue, threads, stages, iterations))
+        module = mt.parse(program(case, issue, threads, stages, iterations, variant))
         plan = plan_of(module)
         executable = mt.compile(module)
     times = []
@@ -341,7 +351,9 @@ def main() -> int:
     parser.add_argument("--only", metavar="PATTERN", default="", help="cases whose name matches")
     parser.add_argument("--iterations", type=int, default=2000, help="tiles of one run")
     parser.add_argument("--device", choices=("cuda", "emulator"), default="cuda")
-    parser.add_argument("--ptx", metavar="DIR", type=Path, help="write the kernels' PTX there")
+    parser.add_argument(
+        "--all-variants", action="store_true", help="measure what was not chosen, too"
+    )
     options = parser.parse_args()
     iterations = options.iterations // 4 * 4
     results: list[dict[str, Any]] = []
@@ -361,18 +373,17 @@ def main() -> int:
                 continue
             for stages in (2, 1):
                 hand = by_hand(binary, case, stages, iterations) if options.device == "cuda" else {}
-                for issue, threads in (("thread", 32), ("warp", 32), ("cta", 256)):
-                    if issue == "thread" and case.kind == "columns":
-                        continue  # nothing that one thread issues can copy it
-                    result = {
+                for issue, threads, variant in kernels(case, options.all_variants):
+                    runs = RUNS if options.device == "cuda" else 1
+                    result: dict[str, Any] = {
                         "case": case.name,
                         "issue": issue,
                         "threads": threads,
                         "stages": stages,
+                        "forced": variant is not None,
                     }
-                    runs = RUNS if options.device == "cuda" else 1
                     result |= measured(
-                        case, issue, threads, stages, iterations, options.device, runs
+                        case, issue, threads, stages, iterations, options.device, runs, variant
                     )
                     methods = HAND_METHODS.get(issue, list(hand))
                     hands = {name: clk for name, clk in hand.items() if name in methods}
@@ -380,8 +391,29 @@ def main() -> int:
                     results.append(result | rates(case, result["clk"], hands))
                     print(line(results[-1]), flush=True)
     if options.json:
-        options.json.write_text(json.dumps(results, indent=1) + "\n")
+        content = {"date": str(np.datetime64("now")), "results": results}
+        if options.device == "cuda":
+            content["gpu"] = gpu_name()
+        options.json.write_text(json.dumps(content, indent=1) + "\n")
     return 0
+
+
+def gpu_name() -> str:
+    """Return what the driver calls the first GPU."""
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    return subprocess.run(query, capture_output=True, text=True).stdout.strip()
+
+
+def kernels(case: Case, all_variants: bool) -> Iterator[tuple[str, int, str | None]]:
+    """Yield who issues, how many threads there are, and the variant that is forced."""
+    for issue, threads in (("thread", 32), ("warp", 32), ("cta", 256)):
+        # One thread has one variant, and that one cannot transpose.
+        if issue != "thread" or case.kind != "columns":
+            yield issue, threads, None
+        if all_variants and issue != "thread":
+            if case.kind != "columns":
+                yield issue, threads, "bulk"
+            yield issue, threads, "st_async"
 
 
 def rates(case: Case, clk: float, hands: dict[str, float]) -> dict[str, float | None]:
@@ -396,10 +428,14 @@ def rates(case: Case, clk: float, hands: dict[str, float]) -> dict[str, float | 
 
 
 def line(result: dict[str, Any]) -> str:
-    """Return a result as a line of the table; a ratio above 1 is slower than by hand."""
+    """Return a result as a line of the table.
+
+    A ratio above 1 is slower than by hand; `!` marks a variant that was forced.
+    """
     best, ratio = result["hand_best"], result["ratio"]
     return (
-        f"{result['case']:20} {result['issue']:>7} {result['stages']:>2} {result['variant']:>9} "
+        f"{result['case']:20} {result['issue']:>7} {result['stages']:>2} "
+        f"{result['variant'] + ('!' if result['forced'] else ''):>9} "
         f"{result['clk']:>9.1f} {result['bytes_per_clk']:>6.2f} {result['of_link']:>7.1%} "
         + (f"{best:>9.1f} {ratio:>6.3f}" if best else f"{'-':>9} {'-':>6}")
     )

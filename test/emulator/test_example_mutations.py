@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from faults.equivalent import EXAMPLES as EQUIVALENT
 from faults.equivalent import listed
@@ -23,23 +24,31 @@ FOLDER = Path(__file__).parents[2] / "examples"
 
 @dataclass(frozen=True)
 class Example:
-    """A kernel that copies the memref of its first argument into the second."""
+    """A kernel that makes its second argument, a memref, of its first."""
 
     name: str
-    shape: tuple[int, ...]
-    element_bytes: int
+    given: npt.NDArray[np.generic]
+    made: npt.NDArray[np.generic]
     cluster: int
     threads: int
 
-    @property
-    def nbytes(self) -> int:
-        """The size of each memref."""
-        return self.element_bytes * int(np.prod(self.shape))
 
+def words(*shape: int) -> npt.NDArray[np.int32]:
+    """Return an array of random 32-bit words."""
+    return np.random.default_rng(3).integers(-(2**31), 2**31, shape, np.int64).astype(np.int32)
+
+
+TILE = words(128, 32).view(np.uint16)
+RING, FAN_IN, ALL_GATHER = words(4, 6, 128), words(4, 128), words(8, 128)
 
 CASES = {
     example.name: example
-    for example in (Example("dsmem_copy", (128, 64), element_bytes=2, cluster=2, threads=128),)
+    for example in (
+        Example("dsmem_copy", TILE, TILE, cluster=2, threads=128),
+        Example("ring", RING, np.roll(RING, 1, axis=0), cluster=4, threads=64),
+        Example("fan_in", FAN_IN, FAN_IN[1:].sum(axis=0, dtype=np.int32), cluster=4, threads=64),
+        Example("all_gather", ALL_GATHER, np.stack([ALL_GATHER] * 8), cluster=8, threads=64),
+    )
 }
 
 
@@ -62,9 +71,8 @@ def memref(address: int, shape: tuple[int, ...]) -> Iterator[bytes]:
 def run(example: Example, text: str, schedule: str, checks: str = "default") -> bool:
     """Run the kernel; returns whether the bytes are right."""
     device = te.Device(schedule=schedule, checks=checks, max_steps=100_000, max_seconds=20)
-    data = np.random.default_rng(3).bytes(example.nbytes)
-    source, target = device.alloc(example.nbytes), device.alloc(example.nbytes)
-    device.write(source, data)
+    source, target = device.alloc(example.given.nbytes), device.alloc(example.made.nbytes)
+    device.write(source, example.given.tobytes())
     module = te.parse(text)
     device.launch(
         module,
@@ -72,9 +80,9 @@ def run(example: Example, text: str, schedule: str, checks: str = "default") -> 
         grid=example.cluster,
         block=example.threads,
         cluster=example.cluster,
-        args=[*memref(source, example.shape), *memref(target, example.shape)],
+        args=[*memref(source, example.given.shape), *memref(target, example.made.shape)],
     )
-    return device.read(target, example.nbytes) == data
+    return bytes(device.read(target, example.made.nbytes)) == example.made.tobytes()
 
 
 def test_every_example_is_here() -> None:

@@ -106,16 +106,18 @@ STRICT_ONLY: Table = {
 }
 
 
+EXAMPLE_NAMES = ("dsmem_copy", "ring", "fan_in", "all_gather")
+
 EXAMPLES: Table = {
-    "The cluster barrier that follows releases the inits.": {
-        "dsmem_copy": ("delete: fence.mbarrier_init.release.cluster;",),
-    },
-    "The fence of the inits stands before it, and nothing else was written for a peer.": {
-        "dsmem_copy": ("relaxed: barrier.cluster.arrive;",),
-    },
-    "At the end of the kernel it only keeps the CTAs alive: nothing is read after it.": {
-        "dsmem_copy": ("relaxed: barrier.cluster.arrive; (#1)",),
-    },
+    "The cluster barrier that follows releases the inits.": dict.fromkeys(
+        EXAMPLE_NAMES, ("delete: fence.mbarrier_init.release.cluster;",)
+    ),
+    "The fence of the inits stands before it, and nothing else was written for a peer.": (
+        dict.fromkeys(EXAMPLE_NAMES, ("relaxed: barrier.cluster.arrive;",))
+    ),
+    "At the end of the kernel it only keeps the CTAs alive: nothing is read after it.": (
+        dict.fromkeys(EXAMPLE_NAMES, ("relaxed: barrier.cluster.arrive; (#1)",))
+    ),
 }
 
 

@@ -37,6 +37,9 @@ def Tile_CopyPlanAttr : Tile_Attr<"CopyPlan", "copy_plan"> {
     ```mlir
     #tile.copy_plan<bulk, chunk = 256, count = 8, loops = [8],
                     src = {start = 0, steps = [512]}, dst = {start = 0, steps = [1024]}>
+    ```
+
+    ```mlir
     #tile.copy_plan<st_async, chunk = 16, count = 1024, loops = [8, 64, 2],
                     src = {start = 0, steps = [2048, 4, 1024], gather = [4, 256]},
                     dst = {start = 0, steps = [32, 256, 16]}, threads = 256, clk = 778>

@@ -24,6 +24,7 @@ struct PlanSide {
   int64_t start = 0;
   SmallVector<int64_t> steps;
   SmallVector<int64_t> swizzle;
+  SmallVector<int64_t> gather;
 };
 } // namespace
 
@@ -41,25 +42,28 @@ static ParseResult parseField(AsmParser &parser, StringRef key,
                  parser.parseInteger(number));
 }
 
-/// `key = {start = 0, steps = [512]}`, perhaps with `, swizzle = [3, 4, 3]`
-/// inside
+/// `key = {start = 0, steps = [512]}`, perhaps with `, swizzle = [3, 4, 3]` and
+/// `, gather = [4, 256]` inside
 static ParseResult parseSide(AsmParser &parser, StringRef key, PlanSide &side) {
   if (parser.parseKeyword(key) || parser.parseEqual() || parser.parseLBrace() ||
       parseField(parser, "start", side.start) || parser.parseComma() ||
       parser.parseKeyword("steps") || parser.parseEqual() ||
       parseNumbers(parser, side.steps))
     return failure();
-  if (succeeded(parser.parseOptionalComma()) &&
-      (parser.parseKeyword("swizzle") || parser.parseEqual() ||
-       parseNumbers(parser, side.swizzle)))
-    return failure();
+  while (succeeded(parser.parseOptionalComma())) {
+    bool isGather = key == "src" && side.gather.empty() &&
+                    succeeded(parser.parseOptionalKeyword("gather"));
+    if ((!isGather && parser.parseKeyword("swizzle")) || parser.parseEqual() ||
+        parseNumbers(parser, isGather ? side.gather : side.swizzle))
+      return failure();
+  }
   return parser.parseRBrace();
 }
 
 Attribute CopyPlanAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef variant;
-  int64_t chunk = 0, count = 0;
+  int64_t chunk = 0, count = 0, threads = 0, clk = 0;
   SmallVector<int64_t> loops;
   PlanSide src, dst;
   if (parser.parseLess() || parser.parseKeyword(&variant) ||
@@ -68,22 +72,32 @@ Attribute CopyPlanAttr::parse(AsmParser &parser, Type) {
       parser.parseComma() || parser.parseKeyword("loops") ||
       parser.parseEqual() || parseNumbers(parser, loops) ||
       parser.parseComma() || parseSide(parser, "src", src) ||
-      parser.parseComma() || parseSide(parser, "dst", dst) ||
-      parser.parseGreater())
+      parser.parseComma() || parseSide(parser, "dst", dst))
+    return {};
+  if (succeeded(parser.parseOptionalComma()) &&
+      (parseField(parser, "threads", threads) || parser.parseComma() ||
+       parseField(parser, "clk", clk)))
+    return {};
+  if (parser.parseGreater())
     return {};
   return parser.getChecked<CopyPlanAttr>(
       loc, parser.getContext(), variant, chunk, count, loops, src.start,
-      src.steps, src.swizzle, dst.start, dst.steps, dst.swizzle);
+      src.steps, src.swizzle, src.gather, dst.start, dst.steps, dst.swizzle,
+      threads, clk);
 }
 
 void CopyPlanAttr::print(AsmPrinter &printer) const {
   auto side = [&](StringRef key, int64_t start, ArrayRef<int64_t> steps,
-                  ArrayRef<int64_t> swizzle) {
+                  ArrayRef<int64_t> swizzle, ArrayRef<int64_t> gather) {
     printer << ", " << key << " = {start = " << start << ", steps = [";
     llvm::interleaveComma(steps, printer);
     if (!swizzle.empty()) {
       printer << "], swizzle = [";
       llvm::interleaveComma(swizzle, printer);
+    }
+    if (!gather.empty()) {
+      printer << "], gather = [";
+      llvm::interleaveComma(gather, printer);
     }
     printer << "]}";
   };
@@ -91,18 +105,19 @@ void CopyPlanAttr::print(AsmPrinter &printer) const {
           << ", count = " << getCount() << ", loops = [";
   llvm::interleaveComma(getLoops(), printer);
   printer << ']';
-  side("src", getSrcStart(), getSrcSteps(), getSrcSwizzle());
-  side("dst", getDstStart(), getDstSteps(), getDstSwizzle());
+  side("src", getSrcStart(), getSrcSteps(), getSrcSwizzle(), getSrcGather());
+  side("dst", getDstStart(), getDstSteps(), getDstSwizzle(), {});
+  if (getThreads() != 0)
+    printer << ", threads = " << getThreads() << ", clk = " << getClk();
   printer << '>';
 }
 
-LogicalResult CopyPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   StringRef variant, int64_t chunk,
-                                   int64_t count, ArrayRef<int64_t> loops,
-                                   int64_t, ArrayRef<int64_t> srcSteps,
-                                   ArrayRef<int64_t> srcSwizzle, int64_t,
-                                   ArrayRef<int64_t> dstSteps,
-                                   ArrayRef<int64_t> dstSwizzle) {
+LogicalResult CopyPlanAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, StringRef variant,
+    int64_t chunk, int64_t count, ArrayRef<int64_t> loops, int64_t,
+    ArrayRef<int64_t> srcSteps, ArrayRef<int64_t> srcSwizzle,
+    ArrayRef<int64_t> srcGather, int64_t, ArrayRef<int64_t> dstSteps,
+    ArrayRef<int64_t> dstSwizzle, int64_t threads, int64_t clk) {
   if (!llvm::is_contained(getVariantNames(), variant))
     return emitError() << "plan variant must be one of "
                        << llvm::join(getVariantNames(), ", ") << ", got '"
@@ -136,5 +151,13 @@ LogicalResult CopyPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "plan " << name
                          << " swizzle must be [bits, base, shift] with bits of "
                             "1 or more and shift of bits or more";
+  if (!srcGather.empty() &&
+      (srcGather.size() != 2 || srcGather[0] < 1 || chunk % srcGather[0] != 0))
+    return emitError() << "plan src gather must be [bytes, step] with bytes "
+                          "that divide the chunk of "
+                       << chunk;
+  if (threads < 0 || clk < 0)
+    return emitError() << "plan threads and clk must not be negative, got "
+                       << threads << " and " << clk;
   return success();
 }

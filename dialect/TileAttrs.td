@@ -28,9 +28,18 @@ def Tile_CopyPlanAttr : Tile_Attr<"CopyPlan", "copy_plan"> {
     buffer's start. Where the offset has a part that is known at run time only, `start` is the part
     that is known. A plan of no bytes has `count = 0`.
 
+    A source with `gather = [bytes, step]` does not hold the bytes of a copy in one piece, but in parts
+    of `bytes`, `step` apart. `threads` says how many issue the copies, where they are not issued by the
+    one thread that executes the op: thread `t` of them takes the copies `t`, `t + threads`, ..., counted with
+    the last loop as the fastest. `clk` is the estimate by which the variant was chosen, in clocks of the
+    SM.
+
     ```mlir
     #tile.copy_plan<bulk, chunk = 256, count = 8, loops = [8],
                     src = {start = 0, steps = [512]}, dst = {start = 0, steps = [1024]}>
+    #tile.copy_plan<st_async, chunk = 16, count = 1024, loops = [8, 64, 2],
+                    src = {start = 0, steps = [2048, 4, 1024], gather = [4, 256]},
+                    dst = {start = 0, steps = [32, 256, 16]}, threads = 256, clk = 778>
     ```
   }];
   let parameters = (ins
@@ -41,9 +50,12 @@ def Tile_CopyPlanAttr : Tile_Attr<"CopyPlan", "copy_plan"> {
     "int64_t":$srcStart,
     ArrayRefParameter<"int64_t">:$srcSteps,
     ArrayRefParameter<"int64_t", "bits, base and shift, or nothing">:$srcSwizzle,
+    ArrayRefParameter<"int64_t", "bytes of a part and bytes to the next, or nothing">:$srcGather,
     "int64_t":$dstStart,
     ArrayRefParameter<"int64_t">:$dstSteps,
-    ArrayRefParameter<"int64_t", "bits, base and shift, or nothing">:$dstSwizzle
+    ArrayRefParameter<"int64_t", "bits, base and shift, or nothing">:$dstSwizzle,
+    DefaultValuedParameter<"int64_t", "0">:$threads,
+    DefaultValuedParameter<"int64_t", "0">:$clk
   );
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;

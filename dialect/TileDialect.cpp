@@ -24,7 +24,7 @@ Operation *tile::TileDialect::materializeConstant(OpBuilder &builder,
 }
 
 ArrayRef<StringRef> tile::getVariantNames() {
-  static constexpr StringRef names[] = {"bulk"};
+  static constexpr StringRef names[] = {"bulk", "st_async"};
   return names;
 }
 

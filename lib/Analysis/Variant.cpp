@@ -2,6 +2,9 @@
 #include "lib/Analysis/Variant.h"
 
 llvm::ArrayRef<tile::Variant> tile::getVariants() {
-  static constexpr Variant variants[] = {{"bulk", planBulk}};
+  static constexpr Variant variants[] = {
+      {"bulk", /*byOneThread=*/true, planBulk},
+      {"st_async", /*byOneThread=*/false, planStAsync},
+  };
   return variants;
 }

@@ -14,6 +14,8 @@ struct CopyProblem {
   Tile src;
   Tile dst;
   Issue issue;
+  /// Threads that execute the op together.
+  int64_t threads = 1;
 };
 
 /// The numbers of a `#tile.copy_plan`, and what it needs of the buffers.
@@ -31,17 +33,29 @@ struct CopyPlan {
   llvm::SmallVector<int64_t> dstSwizzle;
   /// The alignment in bytes that both buffers must have.
   int64_t alignment = 1;
+  /// Where a copy is put together from parts of the source: bytes of a part,
+  /// and bytes from one to the next. Empty where it lies in one piece.
+  llvm::SmallVector<int64_t> srcGather;
+  /// Threads that issue the copies.
+  int64_t threads = 1;
+  /// The estimate by which variants are compared.
+  int64_t clk = 0;
+  /// What else is worth to be told (may be empty).
+  std::string remark;
 };
 
 struct Variant {
   llvm::StringLiteral name;
+  /// Whether a copy that one thread executes can be this one.
+  bool byOneThread;
   std::variant<CopyPlan, Refusal> (*plan)(const CopyProblem &problem);
 };
 
-/// All variants, the preferred one first.
+/// All variants; of two that cost the same the first one is taken.
 llvm::ArrayRef<Variant> getVariants();
 
 std::variant<CopyPlan, Refusal> planBulk(const CopyProblem &problem);
+std::variant<CopyPlan, Refusal> planStAsync(const CopyProblem &problem);
 
 } // namespace tile
 

@@ -29,6 +29,52 @@ static Operation *deviceCodeAround(Operation *op) {
   return nullptr;
 }
 
+/// Threads of a CTA, where the surroundings say it.
+static std::optional<int64_t> knownBlockSize(Operation *device) {
+  int64_t product = 1;
+  if (auto func = dyn_cast<gpu::GPUFuncOp>(device)) {
+    std::optional<ArrayRef<int32_t>> sizes = func.getKnownBlockSize();
+    if (!sizes)
+      return std::nullopt;
+    for (int32_t size : *sizes)
+      product *= size;
+    return product;
+  }
+  auto launch = dyn_cast<gpu::LaunchOp>(device);
+  if (!launch)
+    return std::nullopt;
+  gpu::KernelDim3 sizes = launch.getBlockSizeOperandValues();
+  for (Value size : {sizes.x, sizes.y, sizes.z}) {
+    IntegerAttr constant;
+    if (!matchPattern(size, m_Constant(&constant)))
+      return std::nullopt;
+    product *= constant.getInt();
+  }
+  return product;
+}
+
+/// The threads that execute `op` together. Warps must be whole: `elect.sync`
+/// waits for every lane.
+static FailureOr<int64_t> executingThreads(CopyAsyncOp op) {
+  if (op.getIssue() == Issue::Thread)
+    return 1;
+  std::optional<int64_t> size = knownBlockSize(deviceCodeAround(op));
+  if (!size || *size % 32 != 0 || *size == 0) {
+    InFlightDiagnostic diag = op.emitOpError();
+    diag << "issue(" << stringifyIssue(op.getIssue())
+         << ") must be in a block whose size is known to be a multiple of 32, "
+            "got ";
+    if (size)
+      diag << *size << " threads";
+    else
+      diag << "a size that is not known";
+    diag.attachNote() << "give the gpu.func known_block_size = array<i32: x, "
+                         "y, z> with x * y * z a multiple of 32";
+    return diag;
+  }
+  return op.getIssue() == Issue::Warp ? 32 : *size;
+}
+
 /// CTAs of a cluster, where the surroundings say it.
 static std::optional<int64_t> knownClusterSize(Operation *device) {
   if (auto func = dyn_cast<gpu::GPUFuncOp>(device)) {
@@ -98,11 +144,14 @@ static std::optional<Tile> trace(CopyAsyncOp op, StringRef side, Value memref,
 }
 
 static CopyPlanAttr planAttr(MLIRContext *context, StringRef variant,
-                             const CopyPlan &plan) {
+                             const CopyPlan &plan, Issue issue) {
+  // One thread has no choice that these would explain.
+  bool chosen = issue != Issue::Thread && plan.count != 0;
   return CopyPlanAttr::get(context, variant, plan.chunkBytes, plan.count,
                            plan.loops, plan.srcStart, plan.srcSteps,
-                           plan.srcSwizzle, plan.dstStart, plan.dstSteps,
-                           plan.dstSwizzle);
+                           plan.srcSwizzle, plan.srcGather, plan.dstStart,
+                           plan.dstSteps, plan.dstSwizzle,
+                           chosen ? plan.threads : 0, chosen ? plan.clk : 0);
 }
 
 /// Does what `bounds` asks for where a tile is not proved to stay inside its
@@ -148,19 +197,61 @@ static LogicalResult explain(CopyAsyncOp op,
          << " copies: " << refusals[0].second.rule;
   else
     diag << "cannot be copied by any variant";
+  StringRef where;
   for (auto &[name, refusal] : refusals) {
     if (refusals.size() != 1)
       diag.attachNote() << name << ": " << refusal.rule;
-    if (!refusal.where.empty())
+    if (!refusal.where.empty() && refusal.where != where)
       diag.attachNote() << refusal.where;
+    where = refusal.where;
     if (!refusal.fix.empty())
       diag.attachNote() << refusal.fix;
   }
   return diag;
 }
 
-static LogicalResult analyze(CopyAsyncOp op, Operation *scope, Bounds bounds) {
+namespace {
+struct Considered {
+  const Variant *variant;
+  std::variant<CopyPlan, Refusal> result;
+
+  const CopyPlan *plan() const { return std::get_if<CopyPlan>(&result); }
+};
+} // namespace
+
+/// Tells which variants were considered, and what each would cost.
+static void remarkOn(CopyAsyncOp op, ArrayRef<Considered> all,
+                     const Considered &chosen) {
+  InFlightDiagnostic diag = op.emitRemark();
+  diag << "copied by " << chosen.variant->name << ": "
+       << chosen.plan()->chunkBytes * chosen.plan()->count << " bytes in about "
+       << chosen.plan()->clk << " clk";
+  for (const Considered &one : all) {
+    Diagnostic &note = diag.attachNote();
+    note << one.variant->name << ": ";
+    const CopyPlan *plan = one.plan();
+    if (!plan) {
+      note << "not possible: " << std::get<Refusal>(one.result).rule;
+      continue;
+    }
+    note << "about " << plan->clk << " clk, " << plan->count
+         << (plan->count == 1 ? " copy of " : " copies of ") << plan->chunkBytes
+         << " bytes by " << plan->threads
+         << (plan->threads == 1 ? " thread" : " threads");
+    if (!plan->srcGather.empty())
+      note << ", each gathered from parts of " << plan->srcGather[0]
+           << " bytes";
+    if (!plan->remark.empty())
+      note << ", " << plan->remark;
+  }
+}
+
+static LogicalResult analyze(CopyAsyncOp op, Operation *scope, Bounds bounds,
+                             bool remarks) {
   if (failed(checkSurroundings(op)))
+    return failure();
+  FailureOr<int64_t> threads = executingThreads(op);
+  if (failed(threads))
     return failure();
   std::optional<Tile> src = trace(op, "source", op.getSrc(), scope);
   if (!src)
@@ -168,26 +259,44 @@ static LogicalResult analyze(CopyAsyncOp op, Operation *scope, Bounds bounds) {
   std::optional<Tile> dst = trace(op, "destination", op.getDst(), scope);
   if (!dst)
     return failure();
-  CopyProblem problem{std::move(*src), std::move(*dst), op.getIssue()};
+  CopyProblem problem{std::move(*src), std::move(*dst), op.getIssue(),
+                      *threads};
 
+  SmallVector<Considered, 2> all;
   SmallVector<std::pair<StringRef, Refusal>> refusals;
   for (const Variant &variant : getVariants()) {
     if (op.getVariant() && *op.getVariant() != variant.name)
       continue;
-    std::variant<CopyPlan, Refusal> result = variant.plan(problem);
-    if (auto *refusal = std::get_if<Refusal>(&result)) {
-      refusals.emplace_back(variant.name, std::move(*refusal));
+    if (problem.issue == Issue::Thread && !variant.byOneThread) {
+      if (op.getVariant())
+        refusals.emplace_back(
+            variant.name,
+            Refusal{"they are spread over the threads of a warp or a CTA, got "
+                    "issue(thread)",
+                    "let a whole warp or CTA execute the op and say "
+                    "issue(warp) or issue(cta)"});
       continue;
     }
-    const CopyPlan &plan = std::get<CopyPlan>(result);
-    if (plan.count != 0 && failed(ensureInside(op, problem, bounds)))
-      return failure();
-    op.setPlanAttr(planAttr(op.getContext(), variant.name, plan));
-    alignBuffer(problem.src, plan.alignment);
-    alignBuffer(problem.dst, plan.alignment);
-    return success();
+    all.push_back({&variant, variant.plan(problem)});
+    if (auto *refusal = std::get_if<Refusal>(&all.back().result))
+      refusals.emplace_back(variant.name, *refusal);
   }
-  return explain(op, refusals);
+  const Considered *best = nullptr;
+  for (const Considered &one : all)
+    if (one.plan() && (!best || one.plan()->clk < best->plan()->clk))
+      best = &one;
+  if (!best)
+    return explain(op, refusals);
+  const CopyPlan &plan = *best->plan();
+  if (plan.count != 0 && failed(ensureInside(op, problem, bounds)))
+    return failure();
+  if (remarks)
+    remarkOn(op, all, *best);
+  op.setPlanAttr(
+      planAttr(op.getContext(), best->variant->name, plan, op.getIssue()));
+  alignBuffer(problem.src, plan.alignment);
+  alignBuffer(problem.dst, plan.alignment);
+  return success();
 }
 
 namespace {
@@ -198,7 +307,7 @@ struct AnalyzeLayout : tile::impl::TileAnalyzeLayoutBase<AnalyzeLayout> {
     Operation *root = getOperation();
     bool allPlanned = true;
     root->walk([&](CopyAsyncOp op) {
-      if (failed(analyze(op, root, bounds)))
+      if (failed(analyze(op, root, bounds, remarks)))
         allPlanned = false;
     });
     if (!allPlanned)

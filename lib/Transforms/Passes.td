@@ -11,6 +11,10 @@ def TileAnalyzeLayout : Pass<"tile-analyze-layout"> {
     could not be proved and how to mend it. Raises the alignment of buffers that the kernel itself
     declares.
 
+    Where several variants can copy a tile, the one of the lowest estimate is taken; the plan of a copy
+    that is issued by a warp or a CTA shows it. Those two need a block size that is known, by
+    `known_block_size` or the constants of a `gpu.launch`, to be a multiple of 32.
+
     That a tile with a run-time offset stays inside its buffer is proved where loops, remainders and
     known block sizes bound the offset. Where it is not, `bounds` decides: `assume` takes it for
     granted, `check` builds a `cf.assert` in front of the copy, `error` refuses the program.
@@ -21,7 +25,9 @@ def TileAnalyzeLayout : Pass<"tile-analyze-layout"> {
            [{::llvm::cl::values(
              clEnumValN(::tile::Bounds::Assume, "assume", "Take it for granted"),
              clEnumValN(::tile::Bounds::Check, "check", "Check it at run time"),
-             clEnumValN(::tile::Bounds::Error, "error", "Refuse the program"))}]>
+             clEnumValN(::tile::Bounds::Error, "error", "Refuse the program"))}]>,
+    Option<"remarks", "remarks", "bool", /*default=*/"false",
+           "Tell for each copy which variants were considered, and what each would cost">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
                            "::mlir::memref::MemRefDialect"];

@@ -89,6 +89,27 @@ static void defineCopyPlan(nb::module_ &m) {
           "Bits, base and shift by which addresses in the source are "
           "swizzled, in bits of bytes; empty if they are not.")
       .def_property_readonly(
+          "src_gather",
+          [](MlirAttribute self) {
+            return list(as<tile::CopyPlanAttr>(self).getSrcGather());
+          },
+          "Bytes of the parts that a copy is gathered from, and bytes from one "
+          "to the next; empty where it lies in one piece.")
+      .def_property_readonly(
+          "threads",
+          [](MlirAttribute self) {
+            return as<tile::CopyPlanAttr>(self).getThreads();
+          },
+          "Threads that issue the copies; 0 where it is the one that executes "
+          "the op.")
+      .def_property_readonly(
+          "clk",
+          [](MlirAttribute self) {
+            return as<tile::CopyPlanAttr>(self).getClk();
+          },
+          "The estimate by which the variant was chosen, in clocks; 0 without "
+          "a choice.")
+      .def_property_readonly(
           "dst_start",
           [](MlirAttribute self) {
             return as<tile::CopyPlanAttr>(self).getDstStart();

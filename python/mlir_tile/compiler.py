@@ -59,19 +59,23 @@ def lower(
     features: str = DEFAULT_FEATURES,
     opt_level: int = 3,
     line_info: bool = False,
+    remarks: bool = False,
 ) -> ir.Module:
     """Return a copy of `module` as it leaves stage `to`; the module itself stays as it is.
 
-    `to` is "analyze", "legalize", "nvvm" or "ptx" (host LLVM IR with the PTX embedded). Raises
-    `ValueError` for options that no GPU has, and `CompileError` where a stage rejects the program.
+    `to` is "analyze", "legalize", "nvvm" or "ptx" (host LLVM IR with the PTX embedded). With
+    `remarks` each copy has a diagnostic that says which variants were considered.
+
+    Raises `ValueError` for options that no GPU has, and `CompileError` where a stage rejects the
+    program.
     """
     if to not in STAGES:
         raise ValueError(f"to must be one of {', '.join(STAGES)}, got {to!r}")
-    options = pipeline.Options(chip, features, "isa", opt_level, line_info)
+    options = pipeline.Options(chip, features, "isa", opt_level, line_info, remarks)
     options.check()
     text = {
-        "analyze": pipeline.analyze(),
-        "legalize": pipeline.legalize(),
+        "analyze": pipeline.analyze(remarks),
+        "legalize": pipeline.legalize(remarks),
         "nvvm": pipeline.nvvm(options),
         "ptx": pipeline.binary(options),
     }[to]

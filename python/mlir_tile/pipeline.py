@@ -26,6 +26,7 @@ class Options:
     format: str = "isa"
     opt_level: int = 3
     line_info: bool = False
+    remarks: bool = False
 
     def check(self) -> None:
         """Raise `ValueError` for what LLVM would abort on."""
@@ -36,14 +37,15 @@ class Options:
             raise ValueError(f"opt-level must be in 0 to 3, got {self.opt_level}")
 
 
-def analyze() -> str:
+def analyze(remarks: bool = False) -> str:
     """Plan every copy. A kernel's own buffers can only be aligned once it is a function."""
-    return "tile-insert-sync, gpu-kernel-outlining, tile-analyze-layout, tile-check-sync"
+    plan = f"tile-analyze-layout{'{remarks=true}' if remarks else ''}"
+    return f"tile-insert-sync, gpu-kernel-outlining, {plan}, tile-check-sync"
 
 
-def legalize() -> str:
+def legalize(remarks: bool = False) -> str:
     """Go on from `analyze` until no tile op is left."""
-    return f"{analyze()}, tile-legalize-to-nvvm, tile-expand-layout"
+    return f"{analyze(remarks)}, tile-legalize-to-nvvm, tile-expand-layout"
 
 
 def nvvm(options: Options) -> str:
@@ -54,7 +56,7 @@ def nvvm(options: Options) -> str:
     )
     return ", ".join(
         [
-            legalize(),
+            legalize(options.remarks),
             target,
             "tile-check-target",
             "convert-nvgpu-to-nvvm",

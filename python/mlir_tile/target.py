@@ -11,6 +11,7 @@ DEFAULT_CHIP = "sm_90"
 DEFAULT_FEATURES = "+ptx81"
 OLDEST_CHIP = 90
 OLDEST_PTX = 80
+ST_ASYNC_PTX = 81
 
 # What LLVM 22 compiles, found by trying every pair; its own table is not in the wheels. An unknown
 # version is a warning there, and the chip's first one is taken.
@@ -112,6 +113,30 @@ def check_modules(module: ir.Operation) -> None:
             fault = fault_of_attribute(str(target))
             if fault:
                 raise PassFailure(op, f"gpu.module '{name}' {fault[0]}", fault[1])
+            version = re.search(r'\bfeatures = "\+ptx(\d+)"', str(target))
+            if version and int(version[1]) < ST_ASYNC_PTX and (store := first_st_async(op)):
+                raise PassFailure(
+                    store,
+                    f"gpu.module '{name}' targets PTX {dotted(int(version[1]))}; st.async needs "
+                    f"{dotted(ST_ASYNC_PTX)}",
+                    f'set features="+ptx{ST_ASYNC_PTX}", or variant = "bulk" on the copy',
+                )
+
+
+def first_st_async(module: ir.Operation) -> ir.Operation | None:
+    """Return the first `st.async` under `module`, which the legalization writes as inline PTX."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name != "llvm.inline_asm":
+            return ir.WalkResult.ADVANCE
+        if ir.StringAttr(op.attributes["asm_string"]).value.startswith("st.async"):
+            found.append(op)
+            return ir.WalkResult.INTERRUPT
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found[0] if found else None
 
 
 def fault_of_attribute(target: str) -> tuple[str, str] | None:

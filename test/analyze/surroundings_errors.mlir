@@ -42,27 +42,6 @@ gpu.func @rank_4_in_a_cluster_of_2_2_1(%bars: !bars, %i: index)
   gpu.return
 }
 
-// One thread issues; a warp or a CTA cannot yet.
-gpu.func @issue_control(%rank: i32, %bars: !bars, %i: index)
-    workgroup(%src: !tile, %dst: !tile) kernel {
-  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(thread) : !tile to !tile, !bars
-  gpu.return
-}
-gpu.func @issue_by_a_warp(%rank: i32, %bars: !bars, %i: index)
-    workgroup(%src: !tile, %dst: !tile) kernel {
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: issue(warp) is not supported yet}}
-  // expected-note @+1 {{let one thread execute the op and drop issue(...)}}
-  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp) : !tile to !tile, !bars
-  gpu.return
-}
-gpu.func @issue_by_a_cta(%rank: i32, %bars: !bars, %i: index)
-    workgroup(%src: !tile, %dst: !tile) kernel {
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: issue(cta) is not supported yet}}
-  // expected-note @+1 {{let one thread execute the op and drop issue(...)}}
-  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta) : !tile to !tile, !bars
-  gpu.return
-}
-
 // Device code is what a GPU runs: a gpu.func, a function in a gpu.module, the body of a gpu.launch.
 func.func @device_control(%src: memref<16xf32, #wg> {llvm.align = 16 : i64},
                           %dst: memref<16xf32, #wg> {llvm.align = 16 : i64}, %rank: i32, %bars: !bars,

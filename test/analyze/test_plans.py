@@ -8,9 +8,11 @@ pads, permutes, reverses or repeats in its own way.
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import oracle
 import pytest
@@ -23,6 +25,7 @@ import mlir_tile as mt
 from mlir_tile.dialects import tile
 
 CASES = 2200
+STORE_CASES = 500
 MAX_BYTES = 2048
 ELEMENT_TYPES = {1: "i8", 2: "f16", 3: "i24", 4: "f32", 8: "index", 16: "i128"}
 
@@ -91,8 +94,9 @@ def copies(draw: st.DrawFn) -> oracle.Copy:
     return oracle.Copy(element_bytes, tuple(extents[dim] for dim in dims), side(True), side(False))
 
 
-def text_of(copy: oracle.Copy) -> str:
-    """Return the module that asks for `copy`."""
+def text_of(copy: oracle.Copy, issue: str = "thread", threads: int = 32) -> str:
+    """Return the module that asks for `copy`; by warps or CTAs it asks for stores."""
+    variant = "" if issue == "thread" else ' {variant = "st_async"}'
     element = ELEMENT_TYPES[copy.element_bytes]
     shape = "x".join(map(str, copy.shape))
     buffers, views, types = [], [], []
@@ -108,10 +112,12 @@ def text_of(copy: oracle.Copy) -> str:
     group = "!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>"
     return f"""
 gpu.module @kernels {{
-  gpu.func @copy(%rank: i32, %bars: {group}, %i: index) workgroup({", ".join(buffers)}) kernel {{
+  gpu.func @copy(%rank: i32, %bars: {group}, %i: index) workgroup({", ".join(buffers)}) kernel
+      attributes {{known_block_size = array<i32: {threads}, 1, 1>}} {{
     {views[0]}
     {views[1]}
-    tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) : {types[0]} to {types[1]}, {group}
+    tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue({issue}){variant}
+        : {types[0]} to {types[1]}, {group}
     gpu.return
   }}
 }}
@@ -119,7 +125,13 @@ gpu.module @kernels {{
 
 
 def plan_of(module: ir.Module, manager: PassManager) -> oracle.Plan | None:
-    """Return what the analysis plans, or None where it refuses."""
+    """Return the numbers of what the analysis plans, or None where it refuses."""
+    plan = attribute_of(module, manager)
+    return None if plan is None else numbers_of(plan)
+
+
+def attribute_of(module: ir.Module, manager: PassManager) -> tile.CopyPlanAttr | None:
+    """Return the plan that the analysis leaves on the only copy, or None where it refuses."""
     try:
         manager.run(module.operation)
     except ir.MLIRError:
@@ -133,6 +145,11 @@ def plan_of(module: ir.Module, manager: PassManager) -> oracle.Plan | None:
 
     module.operation.walk(visit)
     (plan,) = found
+    return plan
+
+
+def numbers_of(plan: tile.CopyPlanAttr) -> oracle.Plan:
+    """Return the numbers that the oracle looks at."""
     return oracle.Plan(
         plan.chunk_bytes,
         plan.count,
@@ -177,3 +194,58 @@ def test_plans_move_every_byte_with_the_fewest_copies(
     assert seen["drawn"] >= 2000 or asked
     assert planned >= 0.4
     assert looped >= 0.2
+
+
+def stored_pairs(plan: tile.CopyPlanAttr) -> Iterator[tuple[int, int]]:
+    """Yield (destination byte, source byte) for each byte that the stores of `plan` move."""
+    part_bytes, part_step = plan.src_gather or (plan.chunk_bytes, 0)
+    for point in itertools.product(*map(range, plan.loops)):
+        src = plan.src_start + sum(map(operator.mul, point, plan.src_steps))
+        dst = plan.dst_start + sum(map(operator.mul, point, plan.dst_steps))
+        assert dst % plan.chunk_bytes == 0, f"the store at {point} writes to byte {dst}"
+        for byte in range(plan.chunk_bytes):
+            part, within = divmod(byte, part_bytes)
+            assert (src + part * part_step) % part_bytes == 0, f"{point} loads from byte {src}"
+            yield dst + byte, src + part * part_step + within
+
+
+def check_stores(copy: oracle.Copy, plan: tile.CopyPlanAttr | None) -> None:
+    """Assert that the stores are lawful, and refused only where words have no own place."""
+    if 0 in copy.shape:
+        assert plan is not None and plan.count == 0
+        return
+    pairs = sorted(oracle.byte_pairs(copy))
+    if plan is None:
+        distinct = len({dst for dst, _ in pairs}) == len(pairs)
+        assert copy.element_bytes % 4 or not distinct or not oracle.in_bounds(copy)
+        return
+    assert plan.chunk_bytes in (4, 8, 16)
+    assert sorted(stored_pairs(plan)) == pairs
+
+
+@pytest.mark.parametrize("issue", ["warp", "cta"])
+def test_stores_move_every_byte(request: pytest.FixtureRequest, issue: str) -> None:
+    asked = request.config.getoption("--cases")
+    seen: Counter[str] = Counter()
+    with mt.context() as context:
+        context.enable_multithreading(False)
+        manager = PassManager.parse("builtin.module(tile-analyze-layout)")
+
+        @settings(
+            max_examples=asked or STORE_CASES,
+            derandomize=asked is None,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(copies(), st.sampled_from([32, 96, 256]))
+        def holds(copy: oracle.Copy, threads: int) -> None:
+            plan = attribute_of(ir.Module.parse(text_of(copy, issue, threads)), manager)
+            seen["drawn"] += 1
+            seen["planned"] += plan is not None
+            seen["gathered"] += plan is not None and bool(plan.src_gather)
+            check_stores(copy, plan)
+
+        holds()
+    assert seen["planned"] >= 0.5 * seen["drawn"]
+    assert seen["gathered"] or asked

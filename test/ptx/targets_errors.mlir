@@ -63,3 +63,25 @@ module @nested {
   gpu.module @kernels [#nvvm.target<chip = "sm_95", features = "+ptx80">] {
   }
 }
+
+// -----
+
+// The legalization may have written st.async, which is younger than the rest.
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90", features = "+ptx80">] {
+  gpu.func @store(%address: i32, %word: i32, %barrier: i32) kernel {
+    // expected-error @below {{gpu.module 'kernels' targets PTX 8.0; st.async needs 8.1}}
+    // expected-note @below {{set features="+ptx81", or variant = "bulk" on the copy}}
+    llvm.inline_asm has_side_effects "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [$0], $1, [$2];", "r,r,r,~{memory}" %address, %word, %barrier : (i32, i32, i32) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels_control [#nvvm.target<chip = "sm_90", features = "+ptx81">] {
+  gpu.func @store(%address: i32, %word: i32, %barrier: i32) kernel {
+    llvm.inline_asm has_side_effects "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [$0], $1, [$2];", "r,r,r,~{memory}" %address, %word, %barrier : (i32, i32, i32) -> ()
+    gpu.return
+  }
+}

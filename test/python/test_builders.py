@@ -87,6 +87,17 @@ def test_a_plan_shows_its_numbers(arguments: ir.OpOperandList) -> None:
     assert str(plan) == PLAN
 
 
+def test_a_plan_of_stores_shows_its_choice(arguments: ir.OpOperandList) -> None:
+    text = (
+        "#tile.copy_plan<st_async, chunk = 16, count = 4, loops = [4], "
+        "src = {start = 0, steps = [4], gather = [4, 256]}, "
+        "dst = {start = 0, steps = [256]}, threads = 32, clk = 40>"
+    )
+    plan = tile.copy_async(*arguments, plan=ir.Attribute.parse(text)).plan
+    assert (plan.src_gather, plan.threads, plan.clk) == ([4, 256], 32, 40)
+    assert str(plan) == text
+
+
 def test_a_plan_cannot_be_changed(arguments: ir.OpOperandList) -> None:
     plan = tile.copy_async(*arguments, plan=ir.Attribute.parse(PLAN)).plan
     with pytest.raises(AttributeError):
@@ -100,7 +111,7 @@ def test_another_attribute_is_no_plan(arguments: ir.OpOperandList) -> None:
 
 def test_a_built_copy_is_verified(arguments: ir.OpOperandList) -> None:
     op = tile.copy_async(*arguments, variant="bulkk")
-    with pytest.raises(ir.MLIRError, match='variant must be one of bulk, got "bulkk"'):
+    with pytest.raises(ir.MLIRError, match='variant must be one of bulk, st_async, got "bulkk"'):
         op.operation.verify()
     op.operation.erase()
 

@@ -55,7 +55,7 @@ def test_ir_that_does_not_verify_is_a_compile_error_at_its_place() -> None:
     with pytest.raises(mt.CompileError) as raised:
         mt.parse(text)
     assert raised.value.diagnostics[0] == (
-        "copy.mlir:7:3: error: 'tile.copy_async' op variant must be one of bulk, got \"none\""
+        "copy.mlir:7:3: error: 'tile.copy_async' op variant must be one of bulk, st_async, got \"none\""
     )
 
 

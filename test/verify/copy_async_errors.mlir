@@ -382,7 +382,7 @@ func.func @c10_bulk(%src: !tile, %dst: !tile, %rank: i32, %bars: !bars, %i: inde
 }
 
 func.func @c10_unknown_variant(%src: !tile, %dst: !tile, %rank: i32, %bars: !bars, %i: index) {
-  // expected-error @+1 {{'tile.copy_async' op variant must be one of bulk, got "bulkk"}}
+  // expected-error @+1 {{'tile.copy_async' op variant must be one of bulk, st_async, got "bulkk"}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) {variant = "bulkk"}
       : !tile to !tile, !bars
   return

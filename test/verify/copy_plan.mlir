@@ -22,3 +22,10 @@ func.func private @two_loops() attributes {
 func.func private @no_copy() attributes {
   plan = #tile.copy_plan<bulk, chunk = 0, count = 0, loops = [],
                          src = {start = 0, steps = []}, dst = {start = 0, steps = []}>}
+
+// CHECK-LABEL: func private @gathered()
+// CHECK-SAME: plan = #tile.copy_plan<st_async, chunk = 16, count = 4, loops = [4], src = {start = 0, steps = [4], swizzle = [3, 4, 3], gather = [4, 256]}, dst = {start = 0, steps = [256]}, threads = 32, clk = 40>
+func.func private @gathered() attributes {
+  plan = #tile.copy_plan<st_async, chunk = 16, count = 4, loops = [4],
+                         src = {start = 0, steps = [4], swizzle = [3, 4, 3], gather = [4, 256]},
+                         dst = {start = 0, steps = [256]}, threads = 32, clk = 40>}

@@ -8,7 +8,7 @@ func.func private @control() attributes {
 // -----
 
 func.func private @unknown_variant() attributes {
-  // expected-error @+1 {{plan variant must be one of bulk, got 'bulkk'}}
+  // expected-error @+1 {{plan variant must be one of bulk, st_async, got 'bulkk'}}
   plan = #tile.copy_plan<bulkk, chunk = 64, count = 8, loops = [8], src = {start = 0, steps = [64]}, dst = {start = 0, steps = [64]}>}
 
 // -----
@@ -58,3 +58,15 @@ func.func private @source_step_missing() attributes {
 func.func private @destination_step_too_many() attributes {
   // expected-error @+1 {{plan must have one dst step for each loop, got 2 steps and 1 loops}}
   plan = #tile.copy_plan<bulk, chunk = 64, count = 8, loops = [8], src = {start = 0, steps = [64]}, dst = {start = 0, steps = [64, 64]}>}
+
+// -----
+
+func.func private @parts_that_do_not_divide() attributes {
+  // expected-error @+1 {{plan src gather must be [bytes, step] with bytes that divide the chunk of 16}}
+  plan = #tile.copy_plan<st_async, chunk = 16, count = 8, loops = [8], src = {start = 0, steps = [64], gather = [3, 64]}, dst = {start = 0, steps = [64]}, threads = 32, clk = 1>}
+
+// -----
+
+func.func private @negative_clk() attributes {
+  // expected-error @+1 {{plan threads and clk must not be negative, got 32 and -1}}
+  plan = #tile.copy_plan<st_async, chunk = 16, count = 8, loops = [8], src = {start = 0, steps = [64]}, dst = {start = 0, steps = [64]}, threads = 32, clk = -1>}

@@ -67,6 +67,11 @@ def parser() -> argparse.ArgumentParser:
         "--line-info", action="store_true", help="keep source places as .loc lines of the PTX"
     )
     made.add_argument(
+        "--remarks",
+        action="store_true",
+        help="tell for each copy which variants were considered, and what each would cost",
+    )
+    made.add_argument(
         "-o", dest="output", metavar="OUT", default="-", help="write there, not to standard output"
     )
     return made
@@ -107,6 +112,7 @@ def compiled(options: argparse.Namespace) -> str:
                 features=options.features,
                 opt_level=options.opt_level,
                 line_info=options.line_info,
+                remarks=options.remarks,
             )
         except mt.CompileError as error:
             if error.diagnostics:

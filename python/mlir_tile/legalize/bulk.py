@@ -2,20 +2,28 @@
 """Variant `bulk`: one `cp.async.bulk.shared::cluster.shared::cta` for each chunk, by one thread."""
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 
 from mlir import ir
 from mlir.dialects import arith, nvvm, scf
 
 from ..dialects import tile
-from .addresses import Offset, Side, mapped_barrier
+from .addresses import Offset, Side, mapped_barrier, plus
+from .threads import one_thread_of
 
-MAX_UNROLLED = 8
-"""Copies that are written out; more become a loop nest."""
+MAX_UNROLLED = {"thread": 8, "warp": 64, "cta": 64}
+"""Copies that are written out; around more there is a loop nest.
+
+An elected lane issues a copy in one instruction, so that a loop would cost as much again.
+"""
 
 
 def issue(op: tile.CopyAsyncOp) -> None:
-    """Issue the copies of `op.plan`, from the executing thread."""
+    """Issue the copies of `op.plan`, from one of the executing threads.
+
+    The addresses are computed by all of them, so that they are uniform in the warp.
+    """
     plan = op.plan
     i32 = ir.IntegerType.get_signless(32)
     src = Side(op.src, plan.src_start, plan.src_swizzle)
@@ -23,23 +31,49 @@ def issue(op: tile.CopyAsyncOp) -> None:
     dst.map_to(op.rank)
     barrier = mapped_barrier(op.barriers, op.barrier_index, op.rank)
     chunk_bytes = arith.constant(i32, plan.chunk_bytes)
-    for src_bytes, dst_bytes in chunk_offsets(plan):
-        nvvm.cp_async_bulk_shared_cluster_shared_cta(
-            dst.at(dst_bytes), src.at(src_bytes), barrier, chunk_bytes
-        )
+    with one_thread_of(op):
+        for src_bytes, dst_bytes in chunk_offsets(plan, op.issue.value):
+            nvvm.cp_async_bulk_shared_cluster_shared_cta(
+                dst.at(dst_bytes), src.at(src_bytes), barrier, chunk_bytes
+            )
 
 
-def chunk_offsets(plan: tile.CopyPlanAttr) -> Iterator[tuple[Offset, Offset]]:
-    """Yield the byte offsets of each chunk from both sides' starts.
+def chunk_offsets(plan: tile.CopyPlanAttr, issue: str) -> Iterator[tuple[Offset, Offset]]:
+    """Yield the byte offsets of the chunks from both sides' starts, to build one copy for each.
 
-    Few chunks yield as many constants; for many, a loop nest is built around the one pair that is
-    yielded, and ends when the iterator does.
+    Few chunks yield as many constants. For many, a loop nest is built around those that are
+    yielded, and ends when the iterator does; an elected lane finds the fastest loops written out
+    in it.
     """
-    if plan.count <= MAX_UNROLLED:
-        for point in itertools.product(*map(range, plan.loops)):
-            yield dot(point, plan.src_steps), dot(point, plan.dst_steps)
-        return
-    yield from loop_nest(plan.loops, plan.src_steps, plan.dst_steps, None, None)
+    loops, src_steps, dst_steps = plan.loops, plan.src_steps, plan.dst_steps
+    limit = MAX_UNROLLED[issue]
+    if issue != "thread":
+        loops, src_steps, dst_steps = split_fastest(loops, src_steps, dst_steps, limit)
+    depth = len(loops)  # of the loops that stay
+    if plan.count <= limit or issue != "thread":
+        while depth and math.prod(loops[depth - 1 :]) <= limit:
+            depth -= 1
+    points = [
+        (dot(point, src_steps[depth:]), dot(point, dst_steps[depth:]))
+        for point in itertools.product(*map(range, loops[depth:]))
+    ]
+    for src, dst in loop_nest(loops[:depth], src_steps[:depth], dst_steps[:depth], 0, 0):
+        for src_bytes, dst_bytes in points:
+            yield plus(src, src_bytes), plus(dst, dst_bytes)
+
+
+def split_fastest(
+    loops: Sequence[int], src_steps: Sequence[int], dst_steps: Sequence[int], limit: int
+) -> tuple[list[int], list[int], list[int]]:
+    """Cut the last loop in two if it is longer than `limit`, so that the inner one is not."""
+    split = [list(loops), list(src_steps), list(dst_steps)]
+    if loops and loops[-1] > limit:
+        inner = max(n for n in range(1, limit + 1) if loops[-1] % n == 0)
+        if inner > 1:
+            split[0][-1:] = [loops[-1] // inner, inner]
+            for steps in split[1:]:
+                steps[-1:] = [steps[-1] * inner, steps[-1]]
+    return split[0], split[1], split[2]
 
 
 def dot(point: Sequence[int], steps: Sequence[int]) -> int:
@@ -48,15 +82,14 @@ def dot(point: Sequence[int], steps: Sequence[int]) -> int:
 
 
 def loop_nest(
-    loops: list[int],
-    src_steps: list[int],
-    dst_steps: list[int],
-    src: ir.Value | None,
-    dst: ir.Value | None,
-) -> Iterator[tuple[ir.Value, ir.Value]]:
+    loops: Sequence[int],
+    src_steps: Sequence[int],
+    dst_steps: Sequence[int],
+    src: Offset,
+    dst: Offset,
+) -> Iterator[tuple[Offset, Offset]]:
     """Build one `scf.for` for each loop and yield, once, the offsets in the innermost body."""
     if not loops:
-        assert src is not None and dst is not None
         yield src, dst
         return
     index = ir.IndexType.get()
@@ -64,13 +97,12 @@ def loop_nest(
         arith.constant(index, 0), arith.constant(index, loops[0]), arith.constant(index, 1)
     )
     with ir.InsertionPoint(loop.body):
-        inner_src = plus_steps(src, loop.induction_variable, src_steps[0])
-        inner_dst = plus_steps(dst, loop.induction_variable, dst_steps[0])
+        inner_src = plus(src, steps_of(loop.induction_variable, src_steps[0]))
+        inner_dst = plus(dst, steps_of(loop.induction_variable, dst_steps[0]))
         yield from loop_nest(loops[1:], src_steps[1:], dst_steps[1:], inner_src, inner_dst)
         scf.yield_([])
 
 
-def plus_steps(base: ir.Value | None, count: ir.Value, step_bytes: int) -> ir.Value:
-    """Return `base + count * step_bytes`, all of them indices."""
-    steps = arith.muli(count, arith.constant(ir.IndexType.get(), step_bytes))
-    return steps if base is None else arith.addi(base, steps)
+def steps_of(count: ir.Value, step_bytes: int) -> ir.Value:
+    """Return `count * step_bytes`, an index."""
+    return arith.muli(count, arith.constant(ir.IndexType.get(), step_bytes))

@@ -7,9 +7,12 @@ from mlir.rewrite import PatternRewriter
 
 from ..dialects import tile
 from ..scripted import PassFailure
-from . import bulk
+from . import bulk, st_async
 
-VARIANTS: dict[str, Callable[[tile.CopyAsyncOp], None]] = {"bulk": bulk.issue}
+VARIANTS: dict[str, Callable[[tile.CopyAsyncOp], None]] = {
+    "bulk": bulk.issue,
+    "st_async": st_async.issue,
+}
 
 
 def legalize_copy_async(op: tile.CopyAsyncOp, rewriter: PatternRewriter) -> None:

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measure how long each stage of the compilation takes, on the CPU.
+
+    python benchmarks/compile.py [--json OUT.json] [--runs N]
+
+The programs are the demonstration, and a kernel with 64 copies of each variant. Beside them stands
+upstream's `gpu-lower-to-nvvm-pipeline` on what the legalization made of the same kernel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mlir import ir
+from mlir.passmanager import PassManager
+
+import mlir_tile as mt
+from mlir_tile.compiler import STAGES
+
+SPACE = "#gpu.address_space<workgroup>"
+UPSTREAM = (
+    "builtin.module(gpu-lower-to-nvvm-pipeline{cubin-chip=sm_90 cubin-features=+ptx81 "
+    "cubin-format=isa opt-level=3})"
+)
+
+
+def many_copies(issue: str, variant: str) -> str:
+    """Return a module whose kernel has 64 copies of 64 chunks."""
+    tile = f"memref<64x32xf16, strided<[64, 1]>, {SPACE}>"
+    group = f"!nvgpu.mbarrier.group<memorySpace = {SPACE}, num_barriers = 1>"
+    copy = (
+        "    tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%c0]) "
+        f'issue({issue}) {{variant = "{variant}"}} : {tile} to {tile}, {group}\n'
+    )
+    return f"""
+module attributes {{gpu.container_module}} {{
+gpu.module @kernels {{
+  gpu.func @copies(%rank: i32) workgroup(%src: {tile}, %dst: {tile})
+      kernel attributes {{known_block_size = array<i32: 128, 1, 1>}} {{
+    %c0 = arith.constant 0 : index
+    %bars = nvgpu.mbarrier.create -> {group}
+{copy * 64}    gpu.return
+  }}
+}}
+}}
+"""
+
+
+def median_ms(action: Callable[[], Any], runs: int) -> float:
+    """Return the median time of an action in milliseconds; the first run warms up."""
+    times = []
+    for _ in range(runs + 1):
+        start = time.perf_counter()
+        action()
+        times.append((time.perf_counter() - start) * 1000)
+    return statistics.median(times[1:])
+
+
+def stages_of(text: str, runs: int) -> dict[str, float]:
+    """Return the milliseconds from the parsed module to what leaves each stage."""
+    with mt.context():
+        module = mt.parse(text)
+        times = {"parse": median_ms(lambda: mt.parse(text), runs)}
+        for stage in STAGES:
+            times[stage] = median_ms(lambda stage=stage: mt.lower(module, stage), runs)
+        legalized = str(mt.lower(module, "legalize"))
+
+        def upstream() -> None:
+            PassManager.parse(UPSTREAM).run(ir.Module.parse(legalized).operation)
+
+        try:
+            parse = median_ms(lambda: ir.Module.parse(legalized), runs)
+            times["upstream"] = median_ms(upstream, runs) - parse
+        except ir.MLIRError:
+            pass  # upstream's pipeline lacks what places dynamic shared memory
+    return times
+
+
+def import_ms(runs: int) -> float:
+    """Return how long `import mlir_tile` takes beyond an interpreter that imports nothing."""
+
+    def run(code: str) -> Callable[[], Any]:
+        return lambda: subprocess.run([sys.executable, "-c", code], check=True)
+
+    return median_ms(run("import mlir_tile"), runs) - median_ms(run("pass"), runs)
+
+
+def main() -> int:
+    """Run on `sys.argv`; return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--json", metavar="OUT", type=Path, help="write the results there")
+    parser.add_argument("--runs", type=int, default=10, help="timed runs (default %(default)s)")
+    options = parser.parse_args()
+    demonstration = Path(__file__).parents[1] / "examples" / "dsmem_copy.mlir"
+    programs = {"dsmem_copy": demonstration.read_text()}
+    for issue, variant in (("thread", "bulk"), ("warp", "bulk"), ("cta", "st_async")):
+        programs[f"64 copies, {issue}, {variant}"] = many_copies(issue, variant)
+    results: dict[str, Any] = {"import_ms": import_ms(options.runs), "programs": {}}
+    columns = ["parse", *STAGES, "upstream"]
+    print(f"{'milliseconds to':30}" + "".join(f"{name:>10}" for name in columns))
+    for name, text in programs.items():
+        times = stages_of(text, options.runs)
+        results["programs"][name] = times
+        cells = (f"{times[c]:>10.1f}" if c in times else f"{'-':>10}" for c in columns)
+        print(f"{name:30}" + "".join(cells), flush=True)
+    print(f"import mlir_tile: {results['import_ms']:.0f} ms")
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lib/Analysis/CommonRuns.h"
+
+#include "lib/Analysis/Bounds.h"
+#include "lib/Layout/Cut.h"
+
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace tile;
+using llvm::Twine;
+
+/// An mbarrier counts the bytes of one phase in a signed field; beyond this,
+/// PTX defines nothing.
+static constexpr int64_t kMaxTransactionBytes = (int64_t(1) << 20) - 1;
+
+static Refusal refuse(const Twine &rule, const Twine &fix = "") {
+  return {rule.str(), fix.str()};
+}
+
+/// `n bytes`, or bits where they are not whole bytes.
+static std::string sizeText(int64_t bits) {
+  if (bits % 8 == 0)
+    return (Twine(bits / 8) + " bytes").str();
+  return (Twine(bits) + " bits").str();
+}
+
+/// The coordinate of a linear index in row-major order, as `(1, 0)`.
+static std::string coordinateText(const layout::Layout &layout, int64_t index) {
+  std::string text = "(";
+  llvm::raw_string_ostream stream(text);
+  llvm::interleaveComma(layout::coordinateOf(layout, index), stream);
+  stream << ')';
+  return text;
+}
+
+/// Both layouts, and the coordinate where they part.
+static std::string partingText(const CopyProblem &problem,
+                               int64_t granuleBits) {
+  layout::Layout src = problem.src.layout, dst = problem.dst.layout;
+  src.offset = problem.src.offset.known;
+  dst.offset = problem.dst.offset.known;
+  int64_t bits = problem.src.elementBits;
+  MLIRContext *context = problem.src.buffer.getContext();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "the source is "
+         << LayoutAttr::get(context, src, problem.src.offsetInDescriptor)
+         << " and the destination "
+         << LayoutAttr::get(context, dst, problem.dst.offsetInDescriptor);
+  if (auto parting = layout::findParting(
+          src, dst, granuleBits / std::gcd(granuleBits, bits)))
+    stream << "; they part at coordinate "
+           << coordinateText(dst, parting->index) << ", which lies "
+           << sizeText(parting->src * bits) << " into the source and "
+           << sizeText(parting->dst * bits) << " into the destination";
+  return text;
+}
+
+static std::optional<Refusal> checkDestination(const CopyProblem &problem) {
+  std::optional<layout::Overlap> overlap =
+      layout::findOverlap(problem.dst.layout);
+  if (!overlap)
+    return std::nullopt;
+  return refuse(
+      "destination must not overlap itself, got " +
+          coordinateText(problem.dst.layout, overlap->first) + " and " +
+          coordinateText(problem.dst.layout, overlap->second) + " at one place",
+      "copy into a buffer that has a place for each element");
+}
+
+static std::optional<Refusal>
+checkBufferAlignment(StringRef side, const Tile &tile, int64_t granule) {
+  auto isMultiple = [&](const Offset &bytes) {
+    return !bytes.overflowed && bytes.known % granule == 0 &&
+           runtimeDivisor(bytes) % granule == 0;
+  };
+  if (tile.assumed.alignment % granule == 0 &&
+      isMultiple(tile.assumed.shiftBytes))
+    return std::nullopt;
+  if (!tile.canAlign && tile.alignment % granule != 0)
+    return refuse(side + " buffer must be aligned to " + Twine(granule) +
+                      " bytes, got an alignment of " + Twine(tile.alignment),
+                  tile.alignmentFix);
+  if (isMultiple(tile.shiftBytes))
+    return std::nullopt;
+  if (tile.shiftBytes.isStatic())
+    return refuse(side + " view must begin at a multiple of " + Twine(granule) +
+                      " bytes, got byte " + Twine(tile.shiftBytes.known),
+                  "move the view to a multiple of " + Twine(granule) +
+                      " bytes");
+  return refuse(
+      side + " view must begin at a multiple of " + Twine(granule) +
+          " bytes, got a run-time shift that is a multiple of " +
+          Twine(runtimeDivisor(tile.shiftBytes)) + " bytes",
+      "multiply the shift by a constant that makes it a multiple of " +
+          Twine(granule));
+}
+
+/// The part of the offset that is known at run time only must keep chunks at
+/// multiples of the granule.
+static std::optional<Refusal>
+checkRuntimeOffset(StringRef side, const Tile &tile, int64_t granule) {
+  int64_t bits = tile.elementBits;
+  int64_t divisor = runtimeDivisor(tile.offset) * bits;
+  if (divisor % (8 * granule) != 0)
+    return refuse(side + " must start at a multiple of " + Twine(granule) +
+                      " bytes, got a run-time offset that is a multiple of " +
+                      sizeText(divisor) + ": " + runtimeExpression(tile.offset),
+                  "make the offset a multiple of " +
+                      Twine(8 * granule / std::gcd(8 * granule, bits)) +
+                      " elements by a multiplication in sight, or promise it "
+                      "with tile.assume_multiple");
+  return std::nullopt;
+}
+
+/// Every chunk must begin at a multiple of the granule: the first, and with it
+/// the steps of the loops.
+static std::optional<Refusal> checkStarts(StringRef side, const Tile &tile,
+                                          int64_t start,
+                                          ArrayRef<int64_t> steps,
+                                          int64_t granule) {
+  int64_t bits = tile.elementBits;
+  int64_t startBits = 0;
+  if (llvm::MulOverflow(start, bits, startBits))
+    return refuse(side + " must start below 2^63 bits");
+  if (startBits % (8 * granule) != 0)
+    return refuse(side + " must start at a multiple of " + Twine(granule) +
+                      " bytes, got " + sizeText(startBits),
+                  "move the tile so that it starts at a multiple of " +
+                      Twine(granule) + " bytes");
+  for (int64_t step : steps) {
+    int64_t stepBits = 0;
+    if (llvm::MulOverflow(step, bits, stepBits))
+      return refuse(side + " must reach fewer than 2^63 bits");
+    if (stepBits % (8 * granule) != 0)
+      return refuse(side + " chunks must lie multiples of " + Twine(granule) +
+                        " bytes apart, got " + sizeText(stepBits) +
+                        ": the second one starts at " +
+                        sizeText(startBits + stepBits),
+                    "pad the pitch of the buffer to a multiple of " +
+                        Twine(granule) + " bytes");
+  }
+  return std::nullopt;
+}
+
+/// With a swizzle, steps do not tell where chunks begin; how far all of them
+/// are aligned was found when they were cut.
+static std::optional<Refusal> checkSwizzled(StringRef side, int64_t alignment,
+                                            int64_t bits, int64_t granule) {
+  if (alignment * bits % (8 * granule) == 0)
+    return std::nullopt;
+  return refuse(side + " chunks must begin at multiples of " + Twine(granule) +
+                    " bytes, got multiples of " + sizeText(alignment * bits) +
+                    " behind its swizzle",
+                "start the tile at a multiple of " + Twine(granule) +
+                    " bytes, and pad pitches to one");
+}
+
+/// The swizzle in bits of bytes. Chunks are whole bytes, so that it
+/// moves nothing smaller.
+static SmallVector<int64_t>
+swizzleInBytes(const std::optional<layout::Swizzle> &swizzle, int64_t bits) {
+  if (!swizzle)
+    return {};
+  int64_t base = swizzle->base + llvm::Log2_64(bits) - 3;
+  assert(base >= 0 && "a swizzle of parts of bytes moves no chunk");
+  return {swizzle->bits, base, swizzle->shift};
+}
+
+std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
+                                                     int64_t granule) {
+  int64_t granuleBits = 8 * granule;
+  const Tile &src = problem.src;
+  const Tile &dst = problem.dst;
+  std::optional<int64_t> elements = layout::size(dst.layout);
+  if (elements == 0)
+    return CopyPlan{};
+  int64_t bits = src.elementBits, totalBits = 0;
+  if (!elements || llvm::MulOverflow(*elements, bits, totalBits) ||
+      totalBits > 8 * kMaxTransactionBytes)
+    return refuse(
+        "tile must have at most 1048575 bytes, which is what one phase "
+        "of an mbarrier counts, got " +
+            (elements ? sizeText(totalBits) : "more than 2^63 elements"),
+        "split the tile and give each part a phase of its own");
+
+  layout::Refinement refined = layout::refine(src.layout, dst.layout);
+  if (refined.misfit)
+    return refuse("mode boundaries of dimension " +
+                      Twine(refined.misfit->dimension) +
+                      " must nest, got extents of " +
+                      Twine(refined.misfit->srcExtent) + " in the source and " +
+                      Twine(refined.misfit->dstExtent) + " in the destination",
+                  "give both layouts modes that divide each other");
+  for (auto [side, tile] : {std::pair<StringRef, const Tile &>("source", src),
+                            {"destination", dst}})
+    if (std::optional<Refusal> refusal = checkRegion(side, tile))
+      return *refusal;
+  if (std::optional<Refusal> refusal = checkDestination(problem))
+    return *refusal;
+
+  std::optional<layout::Runs> runs = layout::gatherRuns(refined.modes);
+  if (!runs)
+    return refuse("tile must reach fewer than 2^63 elements");
+  // A start that cannot be aligned is the better reason, and swizzles need it.
+  for (auto [side, tile] : {std::pair<StringRef, const Tile &>("source", src),
+                            {"destination", dst}})
+    if (std::optional<Refusal> refusal =
+            checkRuntimeOffset(side, tile, granule))
+      return *refusal;
+  layout::Phases phases{
+      {src.layout.swizzle, src.offset.known, runtimeDivisor(src.offset)},
+      {dst.layout.swizzle, dst.offset.known, runtimeDivisor(dst.offset)},
+      sameRuntimePart(src.offset, dst.offset),
+      !src.offsetInDescriptor && !dst.offsetInDescriptor};
+  layout::Alignment alignment;
+  if (phases.anySwizzle() && !llvm::isPowerOf2_64(bits))
+    return refuse("swizzled elements must have a power of two of bits, got " +
+                      Twine(bits),
+                  "pad the elements, or drop the swizzle");
+  if (phases.anySwizzle())
+    alignment = layout::cutRuns(*runs, phases,
+                                granuleBits / std::gcd(granuleBits, bits));
+  int64_t runBits = runs->length * bits;
+  if (runBits % granuleBits != 0) {
+    Refusal refusal = refuse(
+        "the longest run common to both layouts is " + sizeText(runBits) +
+            ", it must be a multiple of " + Twine(granule),
+        "choose layouts that agree on runs of a multiple of " + Twine(granule) +
+            " bytes");
+    refusal.where = partingText(problem, granuleBits);
+    return refusal;
+  }
+
+  // The plan's start is then not what the address is made from, so it cannot
+  // carry the shift.
+  for (auto [side, tile, shift] : {std::tuple<StringRef, const Tile &, int64_t>(
+                                       "source", src, runs->srcShift),
+                                   {"destination", dst, runs->dstShift}})
+    if (tile.offsetInDescriptor && shift != 0)
+      return refuse(
+          side + " must have a constant offset in its type where the "
+                 "destination runs backwards, got '?'",
+          "give both sides a constant offset, or strides that are not "
+          "negative");
+
+  CopyPlan plan;
+  SmallVector<int64_t> srcSteps, dstSteps;
+  plan.count = 1;
+  for (layout::PairedMode loop : runs->loops) {
+    plan.loops.push_back(loop.extent);
+    plan.count *= loop.extent;
+    srcSteps.push_back(loop.src);
+    dstSteps.push_back(loop.dst);
+  }
+  // The regions are inside 63 bits, and so are the starts that turned loops
+  // move to.
+  int64_t srcStart = src.offset.known + runs->srcShift;
+  int64_t dstStart = dst.offset.known + runs->dstShift;
+  if (phases.anySwizzle()) {
+    if (std::optional<Refusal> refusal =
+            checkSwizzled("source", alignment.src, bits, granule))
+      return *refusal;
+    if (std::optional<Refusal> refusal =
+            checkSwizzled("destination", alignment.dst, bits, granule))
+      return *refusal;
+  } else {
+    if (std::optional<Refusal> refusal =
+            checkStarts("source", src, srcStart, srcSteps, granule))
+      return *refusal;
+    if (std::optional<Refusal> refusal =
+            checkStarts("destination", dst, dstStart, dstSteps, granule))
+      return *refusal;
+  }
+  for (auto [side, tile] : {std::pair<StringRef, const Tile &>("source", src),
+                            {"destination", dst}})
+    if (std::optional<Refusal> refusal =
+            checkBufferAlignment(side, tile, granule))
+      return *refusal;
+
+  plan.chunkBytes = runBits / 8;
+  plan.srcStart = srcStart * bits / 8;
+  plan.dstStart = dstStart * bits / 8;
+  for (auto [srcStep, dstStep] : llvm::zip_equal(srcSteps, dstSteps)) {
+    plan.srcSteps.push_back(srcStep * bits / 8);
+    plan.dstSteps.push_back(dstStep * bits / 8);
+  }
+  plan.srcSwizzle = swizzleInBytes(runs->srcSwizzle, bits);
+  plan.dstSwizzle = swizzleInBytes(runs->dstSwizzle, bits);
+  plan.alignment = granule;
+  return plan;
+}
+
+std::optional<Refusal> tile::checkDestinationAt(const CopyProblem &problem,
+                                                int64_t granule) {
+  const Tile &dst = problem.dst;
+  if (std::optional<Refusal> refusal =
+          checkRuntimeOffset("destination", dst, granule))
+    return refusal;
+  return checkBufferAlignment("destination", dst, granule);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What all variants begin with: the longest runs that are contiguous on both
+// sides, and proofs of where they lie.
+#ifndef TILE_ANALYSIS_COMMON_RUNS_H
+#define TILE_ANALYSIS_COMMON_RUNS_H
+
+#include "lib/Analysis/Variant.h"
+
+namespace tile {
+
+/// Cuts the tile into runs, as long as both layouts allow, each a multiple of
+/// `granule` bytes and proved to begin at one on both sides.
+std::variant<CopyPlan, Refusal> planCommonRuns(const CopyProblem &problem,
+                                               int64_t granule);
+
+/// Refuses a destination whose buffer, or whose run-time offset, is not proved
+/// to be a multiple of `granule` bytes.
+std::optional<Refusal> checkDestinationAt(const CopyProblem &problem,
+                                          int64_t granule);
+
+} // namespace tile
+
+#endif // TILE_ANALYSIS_COMMON_RUNS_H

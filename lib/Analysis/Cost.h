@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a copy costs, in clocks of the SM for one tile where the next one
+// overlaps with it: a table of measured constants, and the sums made of them.
+#ifndef TILE_ANALYSIS_COST_H
+#define TILE_ANALYSIS_COST_H
+
+#include <cstdint>
+
+namespace tile {
+
+/// Clocks, measured on one kind of chip.
+struct Costs {
+  /// Bytes per clk that the link between two SMs carries in one direction.
+  double linkBytes;
+  /// Clk for a stored segment of `kSegmentBytes` or part of one.
+  double segment;
+  /// Clk for a tile that the link alone decides, beyond its bytes.
+  double tile;
+  /// Clk for each bulk copy and for all of them, by one thread behind a branch.
+  double bulkThread, bulkThreadBase;
+  /// The same by an elected lane of a converged warp, unrolled.
+  double bulkElected, bulkElectedBase;
+  /// Clk of one warp for 32 loads and stores of a round, and for each further
+  /// load where a store is gathered from several.
+  double round, gatheredLoad;
+};
+
+/// Neighbouring lanes that store into one of these share a packet.
+constexpr int64_t kSegmentBytes = 32;
+
+/// The table of the chip that is compiled for. There is one so far.
+const Costs &getCosts();
+
+/// Estimates `count` bulk copies of `chunkBytes` each.
+int64_t bulkClk(const Costs &costs, int64_t chunkBytes, int64_t count,
+                bool elected);
+
+/// What the warps of a copy by `st.async` do together.
+struct StoreWork {
+  int64_t bytes = 0;
+  /// Destination segments, counted for each warp's store on its own.
+  int64_t segments = 0;
+  /// Clk in which the source's banks give all that is loaded.
+  int64_t bankClk = 0;
+  /// Loads and stores of whole warps.
+  int64_t rounds = 0;
+  int64_t loadsPerRound = 1;
+};
+
+/// Estimates stores by `threads` threads.
+int64_t storeClk(const Costs &costs, const StoreWork &work, int64_t threads);
+
+} // namespace tile
+
+#endif // TILE_ANALYSIS_COST_H

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which of the executing threads does what: linear numbers, and the election of one lane."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mlir import ir
+from mlir.dialects import arith, gpu, nvvm, scf
+
+from ..dialects import tile
+
+LANES = 32
+
+
+def i32(value: int) -> ir.Value:
+    """Return a constant of 32 bits, which is what addresses in shared memory need."""
+    return arith.constant(ir.IntegerType.get_signless(32), value)
+
+
+def thread_in(op: tile.CopyAsyncOp) -> ir.Value:
+    """Return the number of the thread among those that execute `op`, an `i32`."""
+    type_ = ir.IntegerType.get_signless(32)
+    if op.issue.value == "warp":
+        return nvvm.read_ptx_sreg_laneid(type_)
+    return thread_in_block(op.operation)
+
+
+def thread_in_block(op: ir.Operation) -> ir.Value:
+    """Return the linear number of the thread in its CTA, an `i32`: x + y * dx + z * dx * dy."""
+    type_ = ir.IntegerType.get_signless(32)
+    sizes = known_block_size(op)
+    linear: ir.Value | None = None
+    for dimension in reversed([gpu.Dimension.x, gpu.Dimension.y, gpu.Dimension.z]):
+        known = sizes[int(dimension)] if sizes else None
+        if known != 1:
+            coordinate = arith.index_cast(type_, gpu.thread_id(dimension))
+            linear = coordinate if linear is None else arith.addi(linear, coordinate)
+        if linear is not None and dimension != gpu.Dimension.x:
+            inner = gpu.Dimension(int(dimension) - 1)
+            size = sizes[int(inner)] if sizes else None
+            if size != 1:
+                factor = i32(size) if size else arith.index_cast(type_, gpu.block_dim(inner))
+                linear = arith.muli(linear, factor)
+    return i32(0) if linear is None else linear
+
+
+def known_block_size(op: ir.Operation) -> list[int] | None:
+    """Return `known_block_size` of the function around `op`, or None without one."""
+    parent = op.parent
+    while parent is not None:
+        if parent.name == "gpu.func":
+            known = parent.attributes.get("known_block_size")
+            return None if known is None else list(ir.DenseI32ArrayAttr(known))
+        parent = parent.parent
+    return None
+
+
+@contextmanager
+def if_true(condition: ir.Value) -> Iterator[None]:
+    """Build an `scf.if` around what is built inside."""
+    branch = scf.IfOp(condition)
+    with ir.InsertionPoint(branch.then_block):
+        yield
+        scf.yield_([])
+
+
+@contextmanager
+def one_thread_of(op: tile.CopyAsyncOp) -> Iterator[None]:
+    """Let one of the threads that execute `op` execute what is built inside.
+
+    Of a warp or a CTA an elected lane of a converged warp: behind any other condition the PTX
+    assembler puts a loop over the active lanes around each bulk copy.
+    """
+    if op.issue.value == "thread":
+        yield
+        return
+    elected = ir.IntegerType.get_signless(1)
+    sizes = known_block_size(op.operation)
+    if op.issue.value == "warp" or (sizes and sizes[0] * sizes[1] * sizes[2] == LANES):
+        with if_true(nvvm.elect_sync(elected)):
+            yield
+        return
+    thread = thread_in_block(op.operation)
+    with (
+        if_true(arith.cmpi(arith.CmpIPredicate.ult, thread, i32(LANES))),
+        if_true(nvvm.elect_sync(elected)),
+    ):
+        yield

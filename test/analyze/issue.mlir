@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Who executes a copy decides what it may cost, and so how it is copied.
+// RUN: tile-opt %s -tile-analyze-layout | FileCheck %s
+
+#wg = #gpu.address_space<workgroup>
+!tile = memref<128x64xf16, #wg>
+!rows = memref<256x32xf16, strided<[64, 1]>, #wg>
+!bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>
+
+gpu.module @kernels {
+
+// One thread has no choice, and its plan shows none.
+// CHECK-LABEL: gpu.func @thread(
+// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 256, {{.*}}, dst = {start = 0, steps = [128]}>}
+gpu.func @thread(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !rows, %dst: !rows) kernel {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) : !rows to !rows, !bars
+  gpu.return
+}
+
+// CHECK-LABEL: gpu.func @contiguous(
+// CHECK: issue(warp) {plan = #tile.copy_plan<bulk, chunk = 16384, count = 1, loops = [], {{.*}}, threads = 1, clk = 778>}
+// CHECK: issue(cta) {plan = #tile.copy_plan<bulk, chunk = 16384, count = 1, loops = [], {{.*}}, threads = 1, clk = 778>}
+gpu.func @contiguous(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %dst: !tile) kernel
+    attributes {known_block_size = array<i32: 16, 16, 1>} {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp) : !tile to !tile, !bars
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta) : !tile to !tile, !bars
+  gpu.return
+}
+
+// Short chunks are cut in 16 bytes for all threads, which neighbours take along the destination.
+// CHECK-LABEL: gpu.func @chunks(
+// CHECK: issue(cta) {plan = #tile.copy_plan<st_async, chunk = 16, count = 1024, loops = [256, 4], src = {start = 0, steps = [128, 16]}, dst = {start = 0, steps = [128, 16]}, threads = 256, clk = 778>}
+// CHECK: issue(cta) {plan = #tile.copy_plan<bulk, chunk = 64, count = 256, loops = [256], {{.*}}, threads = 1, clk = 3766>, variant = "bulk"}
+gpu.func @chunks(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !rows, %dst: !rows) kernel
+    attributes {known_block_size = array<i32: 256, 1, 1>} {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta) : !rows to !rows, !bars
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta) {variant = "bulk"}
+      : !rows to !rows, !bars
+  gpu.return
+}
+
+}

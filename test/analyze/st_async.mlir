@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Stores of 16, 8 or 4 bytes: as large as both sides are proved to allow, in the order that costs least.
+// RUN: tile-opt %s -tile-analyze-layout | FileCheck %s
+
+#wg = #gpu.address_space<workgroup>
+!bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>
+!eight = memref<64x4xf16, strided<[12, 1]>, #wg>
+!four = memref<64x2xf16, strided<[6, 1]>, #wg>
+!shifted = memref<64xf32, strided<[1], offset: 1>, #wg>
+!rows = memref<64x64xf32, #wg>
+!columns = memref<64x64xf32, strided<[1, 64]>, #wg>
+!rows16 = memref<32x64xf16, #wg>
+!columns16 = memref<32x64xf16, strided<[1, 32]>, #wg>
+!plain = memref<128x64xf16, #wg>
+!swizzled = memref<128x64xf16, #tile.layout<(128, 64) : (64, 1), swizzle = <3, 3, 3>>, #wg>
+
+gpu.module @kernels {
+
+// CHECK-LABEL: gpu.func @runs_of_8_bytes(
+// CHECK: #tile.copy_plan<st_async, chunk = 8, count = 64, loops = [64], src = {start = 0, steps = [24]}, dst = {start = 0, steps = [24]}, threads = 64, clk = {{[0-9]+}}>
+gpu.func @runs_of_8_bytes(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !eight, %dst: !eight)
+    kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta) : !eight to !eight, !bars
+  gpu.return
+}
+
+// CHECK-LABEL: gpu.func @runs_of_4_bytes(
+// CHECK: #tile.copy_plan<st_async, chunk = 4, count = 64, loops = [64], src = {start = 0, steps = [12]}, dst = {start = 0, steps = [12]}, threads = 32,
+gpu.func @runs_of_4_bytes(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !four, %dst: !four)
+    kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp) : !four to !four, !bars
+  gpu.return
+}
+
+// A long run at an odd place is cut as its place allows.
+// CHECK-LABEL: gpu.func @shifted(
+// CHECK: #tile.copy_plan<st_async, chunk = 4, count = 64, loops = [64], src = {start = 4, steps = [4]}, dst = {start = 4, steps = [4]},
+gpu.func @shifted(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%from: memref<65xf32, #wg>, %to: memref<65xf32, #wg>)
+    kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+  %src = memref.reinterpret_cast %from to offset: [1], sizes: [64], strides: [1]
+      : memref<65xf32, #wg> to !shifted
+  %dst = memref.reinterpret_cast %to to offset: [1], sizes: [64], strides: [1]
+      : memref<65xf32, #wg> to !shifted
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta) : !shifted to !shifted, !bars
+  gpu.return
+}
+
+// 16 bytes of a column are gathered from four rows. Pairs of lanes fill 32 bytes, and pairs follow the
+// source's row, so that at most two lanes meet in a bank.
+// CHECK-LABEL: gpu.func @rows_to_columns(
+// CHECK: #tile.copy_plan<st_async, chunk = 16, count = 1024, loops = [8, 64, 2], src = {start = 0, steps = [2048, 4, 1024], gather = [4, 256]}, dst = {start = 0, steps = [32, 256, 16]}, threads = 256, clk = 778>
+gpu.func @rows_to_columns(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !rows, %dst: !columns)
+    kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta) : !rows to !columns, !bars
+  gpu.return
+}
+
+// CHECK-LABEL: gpu.func @elements_of_2_bytes(
+// CHECK: #tile.copy_plan<st_async, chunk = 16, count = 256, {{.*}}, gather = [2, 128]},
+gpu.func @elements_of_2_bytes(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: !rows16, %dst: !columns16)
+    kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta) : !rows16 to !columns16, !bars
+  gpu.return
+}
+
+// A swizzle permutes blocks, and is its own inverse: in both directions the lanes follow the
+// destination's order, and the source is swizzled.
+// CHECK-LABEL: gpu.func @swizzles(
+// CHECK: #tile.copy_plan<st_async, chunk = 16, count = 1024, loops = [{{.*}}], src = {start = 0, steps = [{{.*}}], swizzle = [3, 4, 3]}, dst = {start = 0, steps = [{{[^]]*}}]}, threads = 256, clk = 778>
+// CHECK: #tile.copy_plan<st_async, chunk = 16, count = 1024, loops = [{{.*}}], src = {start = 0, steps = [{{.*}}], swizzle = [3, 4, 3]}, dst = {start = 0, steps = [{{[^]]*}}]}, threads = 256, clk = 778>
+gpu.func @swizzles(%rank: i32, %bars: !bars, %i: index) workgroup(%plain: !plain, %swizzled: !swizzled)
+    kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+  tile.copy_async %swizzled to %plain cta(%rank) mbarrier(%bars[%i]) issue(cta)
+      : !swizzled to !plain, !bars
+  tile.copy_async %plain to %swizzled cta(%rank) mbarrier(%bars[%i]) issue(cta)
+      : !plain to !swizzled, !bars
+  gpu.return
+}
+
+}

@@ -56,7 +56,8 @@ class Stores:
 
     def __init__(self, op: tile.CopyAsyncOp) -> None:
         self.plan = op.plan
-        self.part_bytes, self.part_step = op.plan.src_gather or (op.plan.chunk_bytes, 0)
+        gather: tuple[int, int] = tuple(op.plan.src_gather) or (op.plan.chunk_bytes, 0)
+        self.part_bytes, self.part_step = gather
         self.parts = op.plan.chunk_bytes // self.part_bytes
         self.src = Addresses(Side(op.src, op.plan.src_start, op.plan.src_swizzle))
         dst = Side(op.dst, op.plan.dst_start, op.plan.dst_swizzle)

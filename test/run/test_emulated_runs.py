@@ -167,6 +167,7 @@ def test_modules_are_parsed_once_and_forgotten_with_their_program(
     parse = te.parse
     monkeypatch.setattr(te, "parse", lambda ptx: parsed.append(ptx) or parse(ptx))
     program = host_programs.compile_text(host_programs.FILL)
+    gc.collect()
     before = len(driver_emulator._modules._modules)
     for _ in range(3):
         program.invoke("main", array(), 3.0, device="emulator")

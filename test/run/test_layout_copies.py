@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Copies between drawn layouts, and programs that use swizzled tiles, run byte for byte.
 
-They run on the emulator and, where there is a GPU that can, on it, too. `TILE_RUN_CASES` draws more
-than the cases of every run.
+They run on the emulator and, where there is a GPU that can, on it, too. `--cases N` draws N new
+ones in the place of the same few of every run.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from mlir_tile.runtime import device_info
 pytest.importorskip("tile_emulator")
 
 BATCH = 12
-CASES = int(os.environ.get("TILE_RUN_CASES", "120"))
+CASES = 120
 DEVICES = ["emulator", *(["cuda"] if device_info().usable else [])]
 WG = layout_cases.WG
 
@@ -208,14 +207,17 @@ def check_on(device: str, cases: list[oracle.Case]) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_drawn_copies_move_the_right_bits(device: str) -> None:
+def test_drawn_copies_move_the_right_bits(device: str, pytestconfig: pytest.Config) -> None:
+    asked = pytestconfig.getoption("--cases")
+    cases = asked or CASES
     run = 0
 
     @settings(
-        max_examples=CASES // BATCH,
+        max_examples=cases // BATCH,
         deadline=None,
         suppress_health_check=list(HealthCheck),
-        derandomize=True,
+        derandomize=asked is None,
+        database=None,
     )
     @given(st.lists(layout_cases.side_pairs(), min_size=2 * BATCH, max_size=2 * BATCH))
     def check(drawn: list[oracle.Case]) -> None:
@@ -227,7 +229,7 @@ def test_drawn_copies_move_the_right_bits(device: str) -> None:
             run += len(legal[:BATCH])
 
     check()
-    assert run >= CASES // 2
+    assert run >= cases // 2
 
 
 SWIZZLED = "#tile.layout<(64, 64) : (64, 1), swizzle = <3, 3, 3>>"

@@ -75,21 +75,9 @@ static FailureOr<int64_t> executingThreads(CopyAsyncOp op) {
   return op.getIssue() == Issue::Warp ? 32 : *size;
 }
 
-/// CTAs of a cluster, where the surroundings say it.
-static std::optional<int64_t> knownClusterSize(Operation *device) {
-  if (auto func = dyn_cast<gpu::GPUFuncOp>(device)) {
-    auto sizes = func->getAttrOfType<DenseI32ArrayAttr>("known_cluster_size");
-    if (!sizes)
-      return std::nullopt;
-    int64_t product = 1;
-    for (int32_t size : sizes.asArrayRef())
-      product *= size;
-    return product;
-  }
-  auto launch = dyn_cast<gpu::LaunchOp>(device);
-  if (!launch)
-    return std::nullopt;
-  std::optional<gpu::KernelDim3> sizes = launch.getClusterSizeOperandValues();
+/// The product of three extents, where all are constants.
+static std::optional<int64_t>
+constantProduct(const std::optional<gpu::KernelDim3> &sizes) {
   if (!sizes)
     return 1;
   int64_t product = 1;
@@ -102,7 +90,43 @@ static std::optional<int64_t> knownClusterSize(Operation *device) {
   return product;
 }
 
-static LogicalResult checkSurroundings(CopyAsyncOp op) {
+/// CTAs of the smallest cluster that a launch under `scope` gives the kernel.
+/// A `gpu.launch` that was outlined leaves its cluster there and nowhere else.
+static std::optional<int64_t> launchedClusterSize(gpu::GPUFuncOp kernel,
+                                                  Operation *scope) {
+  std::optional<int64_t> smallest;
+  scope->walk([&](gpu::LaunchFuncOp launch) {
+    if (SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()) !=
+        kernel.getOperation())
+      return;
+    std::optional<gpu::KernelDim3> sizes;
+    if (launch.hasClusterSize())
+      sizes = launch.getClusterSizeOperandValues();
+    std::optional<int64_t> size = constantProduct(sizes);
+    if (size && (!smallest || *size < *smallest))
+      smallest = size;
+  });
+  return smallest;
+}
+
+/// CTAs of a cluster, where the surroundings say it.
+static std::optional<int64_t> knownClusterSize(Operation *device,
+                                               Operation *scope) {
+  if (auto func = dyn_cast<gpu::GPUFuncOp>(device)) {
+    auto sizes = func->getAttrOfType<DenseI32ArrayAttr>("known_cluster_size");
+    if (!sizes)
+      return launchedClusterSize(func, scope);
+    int64_t product = 1;
+    for (int32_t size : sizes.asArrayRef())
+      product *= size;
+    return product;
+  }
+  if (auto launch = dyn_cast<gpu::LaunchOp>(device))
+    return constantProduct(launch.getClusterSizeOperandValues());
+  return std::nullopt;
+}
+
+static LogicalResult checkSurroundings(CopyAsyncOp op, Operation *scope) {
   Operation *device = deviceCodeAround(op);
   if (!device) {
     InFlightDiagnostic diag =
@@ -110,7 +134,7 @@ static LogicalResult checkSurroundings(CopyAsyncOp op) {
     diag.attachNote() << "move it into a gpu.func or the body of a gpu.launch";
     return diag;
   }
-  std::optional<int64_t> size = knownClusterSize(device);
+  std::optional<int64_t> size = knownClusterSize(device, scope);
   if (!size)
     return success();
   if (*size <= 1) {
@@ -248,7 +272,7 @@ static void remarkOn(CopyAsyncOp op, ArrayRef<Considered> all,
 
 static LogicalResult analyze(CopyAsyncOp op, Operation *scope, Bounds bounds,
                              bool remarks) {
-  if (failed(checkSurroundings(op)))
+  if (failed(checkSurroundings(op, scope)))
     return failure();
   FailureOr<int64_t> threads = executingThreads(op);
   if (failed(threads))

@@ -41,8 +41,8 @@ def move_rows(source: ir.Value, target: ir.Value, thread: ir.Value) -> None:
 
 def kernel_body(a: ir.Value, b: ir.Value, src: ir.Value, dst: ir.Value) -> None:
     group = ir.Type.parse(f"!nvgpu.mbarrier.group<memorySpace = {WORKGROUP}, num_barriers = 1>")
-    zero, peer = constant(0), arith.constant(ir.IntegerType.get_signless(32), 1)
-    thread = gpu.thread_id(gpu.Dimension.x)
+    zero, thread = constant(0), gpu.thread_id(gpu.Dimension.x)
+    peer = arith.constant(ir.IntegerType.get_signless(32), 1)
     is_first = arith.cmpi(arith.CmpIPredicate.eq, thread, zero)
     barriers = nvgpu.mbarrier_create(group)
     with ir.InsertionPoint(scf.IfOp(is_first).then_block):
@@ -77,10 +77,9 @@ def build() -> ir.Module:
     """Return the module: the kernel, and the host function that launches it."""
     module = ir.Module.create()
     module.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
-    matrix = ir.MemRefType.get([ROWS, COLUMNS], ir.F16Type.get())
-    space, token = ir.Attribute.parse(WORKGROUP), gpu.AsyncTokenType.get()
-    shared = ir.MemRefType.get(matrix.shape, matrix.element_type, memory_space=space)
-    signature = ir.FunctionType.get([matrix, matrix], [])
+    matrix, token = ir.Type.parse(f"memref<{ROWS}x{COLUMNS}xf16>"), gpu.AsyncTokenType.get()
+    shared = ir.Type.parse(f"memref<{ROWS}x{COLUMNS}xf16, {WORKGROUP}>")
+    arguments, signature = [matrix, matrix, shared, shared], ir.FunctionType.get([matrix] * 2, [])
     with ir.InsertionPoint(module.body):
         kernels, main = gpu.GPUModuleOp("kernels"), func.FuncOp("main", signature)
     with ir.InsertionPoint(kernels.bodyRegion.blocks.append()):
@@ -88,20 +87,19 @@ def build() -> ir.Module:
     for name, size in ("known_block_size", THREADS), ("known_cluster_size", CLUSTER):
         kernel.attributes[name] = ir.DenseI32ArrayAttr.get([size, 1, 1])
     kernel.attributes["workgroup_attributions"] = ir.Attribute.parse("2")
-    arguments = [matrix, matrix, shared, shared]
     block = kernel.body.blocks.append(*arguments, arg_locs=[kernel.location] * 4)
     with ir.InsertionPoint(block):
         kernel_body(*block.arguments)
     main.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
     with ir.InsertionPoint(main.add_entry_block()):
-        one, cluster, threads = constant(1), constant(CLUSTER), constant(THREADS)
+        one, cluster, threads = map(constant, (1, CLUSTER, THREADS))
         device_a, ready = gpu.alloc(matrix, token, [gpu.WaitOp(token, []).result], [], [])
         device_b, ready = gpu.alloc(matrix, token, [ready], [], [])
         ready = gpu.memcpy(token, [ready], device_a, main.arguments[0])
         sizes = (cluster, one, one, threads, one, one)
         clusters = {"clusterSizeX": cluster, "clusterSizeY": one, "clusterSizeZ": one}
-        name, arguments = ["kernels", "dsmem_copy"], [device_a, device_b]
-        ready = LaunchFuncOp(token, [ready], name, *sizes, arguments, **clusters).result
+        name, both = ["kernels", "dsmem_copy"], [device_a, device_b]
+        ready = LaunchFuncOp(token, [ready], name, *sizes, both, **clusters).result
         ready = gpu.memcpy(token, [ready], main.arguments[1], device_b)
         ready = gpu.dealloc(token, [gpu.dealloc(token, [ready], device_a)], device_b)
         gpu.WaitOp(None, [ready])
@@ -117,6 +115,5 @@ if __name__ == "__main__":
     if "--ptx" in sys.argv:
         sys.exit(print(executable.ptx["kernels"]))
     a = np.arange(ROWS * COLUMNS, dtype=np.uint16).view(np.float16).reshape(ROWS, COLUMNS)
-    b = np.zeros_like(a)
-    executable.invoke("main", a, b)
+    executable.invoke("main", a, b := np.zeros_like(a))
     sys.exit(None if a.tobytes() == b.tobytes() else "error: the tile differs")

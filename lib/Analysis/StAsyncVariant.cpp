@@ -221,7 +221,6 @@ static CopyPlan ordered(const CopyPlan &plan, Stores stores, int64_t threads) {
       continue;
     best = plan;
     best.chunkBytes = stores.bytes;
-    best.alignment = stores.bytes;
     best.threads = threads;
     best.clk = clk;
     best.count = 1;

@@ -31,7 +31,7 @@ struct CopyPlan {
   int64_t dstStart = 0;
   llvm::SmallVector<int64_t> dstSteps;
   llvm::SmallVector<int64_t> dstSwizzle;
-  /// The alignment in bytes that both buffers must have.
+  /// The alignment in bytes that buffers declared by the kernel are given.
   int64_t alignment = 1;
   /// Where a copy is put together from parts of the source: bytes of a part,
   /// and bytes from one to the next. Empty where it lies in one piece.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The alignment of a buffer that the kernel declares is raised to what the copies need, and to a line
-// of shared memory, 128 bytes, where chunks are that long. One that is handed in must be known.
+// of shared memory, 128 bytes, where tiles are that long. One that is handed in must be known.
 // RUN: tile-opt %s -tile-analyze-layout | FileCheck %s
 
 #wg = #gpu.address_space<workgroup>

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The kernels that benchmarks/dsmem.py times, on the emulator: every byte is right."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+
+from cases import Case, Layout, drawn_cases, fixed_cases, ring_cases
+from dsmem import measured, plan_of
+from kernels import program
+
+import mlir_tile as mt
+
+FIXED = {case.name: case for case in fixed_cases()}
+RUNS = [
+    (FIXED["contiguous"], "thread"),
+    (FIXED["chunks_256"], "warp"),
+    (FIXED["to_swizzled"], "cta"),
+    (FIXED["row_to_column_f32"], "cta"),
+    (next(drawn_cases(1)), "cta"),
+    *((case, "warp") for case in ring_cases() if case.cluster <= 4),
+]
+
+
+@pytest.mark.parametrize(("case", "issue"), RUNS, ids=lambda x: getattr(x, "name", x))
+def test_every_byte_arrives(case: Case, issue: str) -> None:
+    threads = 64 if issue == "cta" else 32
+    found = measured(case, issue, threads, 2, 4, ctas=case.cluster or 2, device="emulator", runs=1)
+    assert found["clk"] > 0
+
+
+def test_wrong_bytes_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: a tile that is expected where it was not sent ends the benchmark."""
+    case = next(drawn_cases(1))
+    monkeypatch.setattr(Layout, "places", lambda self: np.zeros(self.shape, np.int64))
+    with pytest.raises(SystemExit, match="wrong bytes"):
+        measured(case, "warp", 32, 1, 4, device="emulator", runs=1)
+
+
+def test_draws_depend_on_the_seed_alone() -> None:
+    assert list(drawn_cases(5)) == list(drawn_cases(5))
+    assert list(drawn_cases(5)) != list(drawn_cases(6))
+    for seed in range(40):
+        for case in drawn_cases(seed):
+            assert 4096 <= case.tile_bytes <= 32768
+            assert case.chunk_bytes % 16 == 0 and min(case.pitch_bytes) >= case.chunk_bytes
+
+
+def test_a_variant_can_be_forced() -> None:
+    with mt.context():
+        for variant in ("bulk", "st_async"):
+            text = program(FIXED["chunks_64"], "cta", 256, 2, 4, variant=variant)
+            assert plan_of(mt.parse(text))["variant"] == variant

@@ -50,7 +50,7 @@ METHODS = [
 ]
 
 
-DEMONSTRATIONS = [("demo_lean", 1), ("demo_128_threads", 128)]
+DEMONSTRATIONS = [("demo_lean", 1), ("demo_128_threads", 128), ("demo_rolled", 128)]
 
 
 def text(file: str) -> str:

@@ -3,7 +3,7 @@
 // 1, which stores it.
 #include "copy_kernels.cuh"
 
-template <bool LEAN>
+template <bool LEAN, int UNROLL = 8>
 DI void demo(const uint4 *__restrict__ A, uint4 *__restrict__ B) {
   extern __shared__ __align__(128) unsigned char sm[];
   constexpr uint32_t N = 16384;
@@ -17,7 +17,7 @@ DI void demo(const uint4 *__restrict__ A, uint4 *__restrict__ B) {
   cluster_sync();
   const int step = LEAN ? 1 : 128; // LEAN is launched with one thread a CTA
   if (rank == 0) {
-#pragma unroll 8
+#pragma unroll UNROLL
     for (int i = threadIdx.x; i < (int)(N / 16); i += step)
       sts16(src + i * 16, A[i]);
     fence_async();
@@ -27,7 +27,7 @@ DI void demo(const uint4 *__restrict__ A, uint4 *__restrict__ B) {
       bulk(mapa(dst, 1), src, N, mapa(bar, 1));
   } else {
     wait<true>(bar, 0); // every thread that reads has waited itself
-#pragma unroll 8
+#pragma unroll UNROLL
     for (int i = threadIdx.x; i < (int)(N / 16); i += step)
       B[i] = lds16(dst + i * 16);
   }
@@ -41,4 +41,8 @@ extern "C" __global__ void __launch_bounds__(128)
 extern "C" __global__ void __launch_bounds__(128)
     demo_128_threads(const uint4 *A, uint4 *B) {
   demo<false>(A, B);
+}
+extern "C" __global__ void __launch_bounds__(128)
+    demo_rolled(const uint4 *A, uint4 *B) {
+  demo<false, 1>(A, B);
 }

@@ -14,6 +14,10 @@
 // chunks, columns (of 64 x 64 elements of 4 bytes), to_swizzled or
 // from_swizzled (of rows of 128 bytes, Swizzle<3,4,3> of bytes). CLUSTER is the
 // size of the clusters that form rings, 0 for one pair.
+//
+//   ./baseline ctas CLUSTER
+//
+// prints how many CTAs run at a time in clusters of that size, one on an SM.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -122,6 +126,9 @@ DEVICE void store4(uint32_t a, uint32_t v, uint32_t barrier) {
                "r"(v), "r"(barrier)
                : "memory");
 }
+
+/// Shared memory that leaves room for one CTA on an SM.
+static constexpr int kWholeSm = 200 * 1024;
 
 enum Kind { kChunks, kColumns, kToSwizzled, kFromSwizzled };
 enum Method {
@@ -336,13 +343,14 @@ static void measure(const char *name, Args args, int threads) {
   CHECK(cudaMemcpy(deviceA, a.data(), a.size(), cudaMemcpyHostToDevice));
   auto kernel = pipe<K, M>;
   CHECK(cudaFuncSetAttribute(
-      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 * 1024));
+      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kWholeSm));
   CHECK(cudaFuncSetAttribute(
       kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(args.ctas);
   config.blockDim = dim3(args.cluster ? threads + 32 : threads);
-  config.dynamicSmemBytes = args.srcBytes + args.stages * args.dstBytes;
+  config.dynamicSmemBytes =
+      args.cluster ? kWholeSm : args.srcBytes + args.stages * args.dstBytes;
   cudaLaunchAttribute attribute;
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim = {unsigned(cluster), 1, 1};
@@ -370,7 +378,29 @@ static void measure(const char *name, Args args, int threads) {
   CHECK(cudaFree(args.clocks));
 }
 
+static int activeCtas(int cluster) {
+  auto kernel = pipe<kChunks, kBulkElected>;
+  CHECK(cudaFuncSetAttribute(
+      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kWholeSm));
+  CHECK(cudaFuncSetAttribute(
+      kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(cluster), config.blockDim = dim3(64);
+  config.dynamicSmemBytes = kWholeSm;
+  cudaLaunchAttribute attribute;
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {unsigned(cluster), 1, 1};
+  config.attrs = &attribute, config.numAttrs = 1;
+  int clusters = 0;
+  CHECK(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config));
+  return clusters * cluster;
+}
+
 int main(int argc, char **argv) {
+  if (argc == 3 && !strcmp(argv[1], "ctas")) {
+    printf("%d\n", activeCtas(atoi(argv[2])));
+    return 0;
+  }
   if (argc != 10) {
     fprintf(stderr, "usage: baseline ITERATIONS STAGES KIND TILE CHUNK "
                     "SRC_PITCH DST_PITCH CLUSTER CTAS\n");

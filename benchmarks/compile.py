@@ -4,13 +4,17 @@
     python benchmarks/compile.py [--json OUT.json] [--runs N]
 
 The programs are the demonstration, and a kernel with 64 copies of each variant. Beside them stands
-upstream's `gpu-lower-to-nvvm-pipeline` on what the legalization made of the same kernel.
+upstream's `gpu-lower-to-nvvm-pipeline` on what the legalization made of the same kernel, and where
+Triton is installed, what it takes for a kernel that copies a block. Times are processor time of the
+whole process, so that other work on the machine counts little.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -54,13 +58,19 @@ gpu.module @kernels {{
 """
 
 
+def processor_s() -> float:
+    """Return the seconds that this process, its threads and its children have computed."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
 def median_ms(action: Callable[[], Any], runs: int) -> float:
-    """Return the median time of an action in milliseconds; the first run warms up."""
+    """Return the median processor time of an action in milliseconds; the first run warms up."""
     times = []
     for _ in range(runs + 1):
-        start = time.perf_counter()
+        start = processor_s()
         action()
-        times.append((time.perf_counter() - start) * 1000)
+        times.append((processor_s() - start) * 1000)
     return statistics.median(times[1:])
 
 
@@ -83,6 +93,32 @@ def stages_of(text: str, runs: int) -> dict[str, float]:
             # It lacks, for one, what places dynamic shared memory.
             print(f"not compared: upstream refuses this kernel: {error}", file=sys.stderr)
     return times
+
+
+def triton_ms(runs: int) -> float | None:
+    """Return what Triton takes from a parsed kernel to PTX, None where it is not installed."""
+    try:
+        import triton
+        from triton import language as tl
+        from triton.backends.compiler import GPUTarget
+        from triton.compiler import ASTSource
+    except ImportError:
+        return None
+
+    @triton.jit
+    def copy(src, dst, block: tl.constexpr):  # type: ignore[no-untyped-def]
+        places = tl.program_id(0) * block + tl.arange(0, block)
+        tl.store(dst + places, tl.load(src + places))
+
+    os.environ["TRITON_ALWAYS_COMPILE"] = "1"
+    source = ASTSource(
+        copy, {"src": "*fp16", "dst": "*fp16", "block": "constexpr"}, {"block": 8192}
+    )
+
+    def compile_it() -> None:
+        assert ".entry" in triton.compile(source, target=GPUTarget("cuda", 90, 32)).asm["ptx"]
+
+    return median_ms(compile_it, runs)
 
 
 def import_ms(runs: int) -> float:
@@ -113,6 +149,9 @@ def main() -> int:
         cells = (f"{times[c]:>10.1f}" if c in times else f"{'-':>10}" for c in columns)
         print(f"{name:30}" + "".join(cells), flush=True)
     print(f"import mlir_tile: {results['import_ms']:.0f} ms")
+    results["triton_ms"] = triton_ms(options.runs)
+    if results["triton_ms"] is not None:
+        print(f"Triton, a kernel that copies a block, to a cubin: {results['triton_ms']:.1f} ms")
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n")
     return 0

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from cases import DTYPES, Case, drawn_cases, fixed_cases, ring_cases
-from kernels import ctas_of, program
+from kernels import program
 
 import mlir_tile as mt
 
@@ -105,16 +105,23 @@ class ByHand:
         target = "-gencode=arch=compute_90a,code=sm_90a"
         subprocess.run([nvcc, "-std=c++17", "-O3", target, "-o", self.binary, source], check=True)
 
+    def ctas(self, case: Case) -> int:
+        """Return how many CTAs take part: one pair, or as many as run at a time, one on an SM."""
+        return int(self.run("ctas", case.cluster)) if case.cluster else 2
+
     def measured(self, case: Case, stages: int, iterations: int, ctas: int) -> dict[str, float]:
         """Run what can copy a tile; return clk for one tile by method."""
         arguments = [
             *(iterations, stages, case.kind, case.tile_bytes, case.chunk_bytes),
             *(*case.pitch_bytes, case.cluster, ctas),
         ]
-        done = subprocess.run(
-            [str(self.binary), *map(str, arguments)], check=True, capture_output=True, text=True
-        )
-        return {name: float(clk) for name, clk in map(str.split, done.stdout.splitlines())}
+        lines = self.run(*arguments).splitlines()
+        return {name: float(clk) for name, clk in map(str.split, lines)}
+
+    def run(self, *arguments: object) -> str:
+        """Run the program, and return what it prints."""
+        command = [str(self.binary), *map(str, arguments)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def kernels(case: Case, all_variants: bool) -> Iterator[tuple[str, int, str | None]]:
@@ -165,11 +172,6 @@ def output_of(*command: str) -> str | None:
     return done.stdout.strip()
 
 
-def multiprocessors() -> int:
-    """Return how many SMs the first GPU has, from the driver."""
-    return mt.device_info().devices[0].multiprocessors
-
-
 def main() -> int:
     """Run on `sys.argv`; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
@@ -193,7 +195,7 @@ def main() -> int:
         for case in (*fixed_cases(), *ring_cases(), *drawn_cases(options.seed)):
             if not re.search(options.only, case.name):
                 continue
-            ctas = ctas_of(case, multiprocessors())
+            ctas = by_hand.ctas(case)
             for stages in (2, 1):
                 hand = by_hand.measured(case, stages, iterations, ctas)
                 for issue, threads, variant in kernels(case, options.all_variants):

@@ -5,9 +5,24 @@
 #include "lib/Analysis/CommonRuns.h"
 #include "lib/Analysis/Cost.h"
 
+#include <numeric>
+
+using namespace mlir;
 using namespace tile;
 
 static constexpr int64_t kBulkBytes = 16;
+
+/// What divides the starts of all chunks on both sides, up to a line. Offsets
+/// known at run time only are taken for the beginning of a line.
+static int64_t startAlignment(const CopyPlan &plan) {
+  int64_t alignment = std::gcd(kLineBytes, plan.srcStart);
+  alignment = std::gcd(alignment, plan.dstStart);
+  for (ArrayRef<int64_t> steps :
+       {ArrayRef(plan.srcSteps), ArrayRef(plan.dstSteps)})
+    for (int64_t step : steps)
+      alignment = std::gcd(alignment, step);
+  return std::gcd(alignment, plan.chunkBytes);
+}
 
 std::variant<CopyPlan, Refusal> tile::planBulk(const CopyProblem &problem) {
   std::variant<CopyPlan, Refusal> result = planCommonRuns(problem, kBulkBytes);
@@ -16,6 +31,6 @@ std::variant<CopyPlan, Refusal> tile::planBulk(const CopyProblem &problem) {
     return result;
   plan->threads = 1;
   plan->clk = bulkClk(getCosts(), plan->chunkBytes, plan->count,
-                      problem.issue != Issue::Thread);
+                      startAlignment(*plan), problem.issue != Issue::Thread);
   return result;
 }

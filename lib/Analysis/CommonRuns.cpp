@@ -2,6 +2,7 @@
 #include "lib/Analysis/CommonRuns.h"
 
 #include "lib/Analysis/Bounds.h"
+#include "lib/Analysis/Cost.h"
 #include "lib/Layout/Cut.h"
 
 #include "llvm/ADT/Twine.h"
@@ -16,10 +17,6 @@ using llvm::Twine;
 /// An mbarrier counts the bytes of one phase in a signed field; beyond this,
 /// PTX defines nothing.
 static constexpr int64_t kMaxTransactionBytes = (int64_t(1) << 20) - 1;
-
-/// A line of shared memory. A run that begins off one takes half a packet more
-/// on the link: 0.75 clk for each, measured on an H200.
-static constexpr int64_t kLineBytes = 128;
 
 static Refusal refuse(const Twine &rule, const Twine &fix = "") {
   return {rule.str(), fix.str()};
@@ -295,6 +292,7 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
   }
   plan.srcSwizzle = swizzleInBytes(runs->srcSwizzle, bits);
   plan.dstSwizzle = swizzleInBytes(runs->dstSwizzle, bits);
+  // Runs that begin off a line take more packets on the link.
   plan.alignment =
       plan.chunkBytes * plan.count >= kLineBytes ? kLineBytes : granule;
   return plan;

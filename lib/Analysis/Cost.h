@@ -12,8 +12,9 @@ namespace tile {
 struct Costs {
   /// Bytes per clk that the link between two SMs carries in one direction.
   double linkBytes;
-  /// Clk for a stored segment of `kSegmentBytes` or part of one.
-  double segment;
+  /// Clk for a stored segment of `kSegmentBytes` or part of one, and the least
+  /// for what one store of a warp writes to a line.
+  double segment, line;
   /// Clk for a tile that the link alone decides, beyond its bytes.
   double tile;
   /// Clk for each bulk copy and for all of them, by one thread behind a branch.
@@ -27,19 +28,22 @@ struct Costs {
 
 /// Neighbouring lanes that store into one of these share a packet.
 constexpr int64_t kSegmentBytes = 32;
+/// A line of shared memory.
+constexpr int64_t kLineBytes = 128;
 
 /// The table of the chip that is compiled for. There is one so far.
 const Costs &getCosts();
 
-/// Estimates `count` bulk copies of `chunkBytes` each.
+/// Estimates `count` bulk copies of `chunkBytes` each, whose starts are
+/// multiples of `alignment` bytes, which is at most a line, on both sides.
 int64_t bulkClk(const Costs &costs, int64_t chunkBytes, int64_t count,
-                bool elected);
+                int64_t alignment, bool elected);
 
 /// What the warps of a copy by `st.async` do together.
 struct StoreWork {
   int64_t bytes = 0;
-  /// Destination segments, counted for each warp's store on its own.
-  int64_t segments = 0;
+  /// Clk for the packets on the link, counted for each warp's store on its own.
+  double packetClk = 0;
   /// Clk in which the source's banks give all that is loaded.
   int64_t bankClk = 0;
   /// Loads and stores of whole warps.

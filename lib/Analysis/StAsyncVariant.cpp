@@ -63,6 +63,24 @@ static int64_t bankClk(SmallVectorImpl<int64_t> &words) {
   return most;
 }
 
+/// Clk on the link for what some lanes store at once: lanes share a segment
+/// where each goes on where the one before it ends, and a line where they stay
+/// in it.
+static double packetClk(ArrayRef<int64_t> targets, int64_t storeBytes) {
+  const Costs &costs = getCosts();
+  double sum = 0, line = 0;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    if (i > 0 && targets[i] / kLineBytes != targets[i - 1] / kLineBytes) {
+      sum += std::max(line, costs.line);
+      line = 0;
+    }
+    if (line == 0 || targets[i] != targets[i - 1] + storeBytes ||
+        targets[i] % kSegmentBytes == 0)
+      line += costs.segment;
+  }
+  return sum + std::max(line, costs.line);
+}
+
 /// Looks at what the first warps do, and takes the others for alike.
 static StoreWork workOf(const CopyPlan &plan, const Stores &stores) {
   constexpr int64_t mostRounds = 64;
@@ -92,11 +110,7 @@ static StoreWork workOf(const CopyPlan &plan, const Stores &stores) {
       sources.push_back(src);
       targets.push_back(swizzled(plan.dstSwizzle, dst));
     }
-    // Lanes share a segment where each goes on where the one before it ends.
-    for (size_t i = 0; i < targets.size(); ++i)
-      if (i == 0 || targets[i] != targets[i - 1] + stores.bytes ||
-          targets[i] % kSegmentBytes == 0)
-        ++work.segments;
+    work.packetClk += packetClk(targets, stores.bytes);
     for (int64_t part = 0; part < stores.parts(); ++part)
       for (size_t first = 0; first < sources.size(); first += together) {
         SmallVector<int64_t, 32> words;
@@ -110,35 +124,37 @@ static StoreWork workOf(const CopyPlan &plan, const Stores &stores) {
         work.bankClk += bankClk(words);
       }
   }
-  work.segments = work.segments * work.rounds / seen;
+  work.packetClk *= double(work.rounds) / seen;
   work.bankClk = work.bankClk * work.rounds / seen;
   return work;
 }
 
 /// The orders in which the threads may take the stores: along the destination,
-/// so that lanes fill segments; along the source, so that their loads meet in
-/// no bank; and pairs of the one along the other.
-static SmallVector<Loops, 3> ordersOf(const Stores &stores) {
+/// so that lanes fill packets; along the source, so that their loads meet in no
+/// bank; and, between these, a part of a line of the one along the other.
+static SmallVector<Loops, 5> ordersOf(const Stores &stores) {
   auto along = [](Loops loops, int64_t Loop::*step) {
     llvm::stable_sort(loops, [step](const Loop &a, const Loop &b) {
       return std::abs(a.*step) > std::abs(b.*step);
     });
     return loops;
   };
-  SmallVector<Loops, 3> orders{along(stores.loops, &Loop::dst)};
-  int64_t pair = kSegmentBytes / stores.bytes;
-  Loops paired = stores.loops;
-  auto *loop = llvm::find_if(paired, [&](const Loop &loop) {
-    return loop.dst == stores.bytes && loop.extent % pair == 0;
-  });
-  if (loop != paired.end()) {
-    Loop fastest{pair, loop->src, loop->dst};
-    *loop = {loop->extent / pair, loop->src * pair, loop->dst * pair};
+  SmallVector<Loops, 5> orders{along(stores.loops, &Loop::dst)};
+  for (int64_t bytes = kLineBytes; bytes > stores.bytes; bytes /= 2) {
+    int64_t lanes = bytes / stores.bytes;
+    Loops parts = stores.loops;
+    auto *loop = llvm::find_if(parts, [&](const Loop &loop) {
+      return loop.dst == stores.bytes && loop.extent % lanes == 0;
+    });
+    if (loop == parts.end())
+      continue;
+    Loop fastest{lanes, loop->src, loop->dst};
+    *loop = {loop->extent / lanes, loop->src * lanes, loop->dst * lanes};
     if (loop->extent == 1)
-      paired.erase(loop);
-    paired = along(paired, &Loop::src);
-    paired.push_back(fastest);
-    orders.push_back(std::move(paired));
+      parts.erase(loop);
+    parts = along(parts, &Loop::src);
+    parts.push_back(fastest);
+    orders.push_back(std::move(parts));
   }
   orders.push_back(along(stores.loops, &Loop::src));
   return orders;

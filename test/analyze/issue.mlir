@@ -18,8 +18,8 @@ gpu.func @thread(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !rows, %ds
 }
 
 // CHECK-LABEL: gpu.func @contiguous(
-// CHECK: issue(warp) {plan = #tile.copy_plan<bulk, chunk = 16384, count = 1, loops = [], {{.*}}, threads = 1, clk = 778>}
-// CHECK: issue(cta) {plan = #tile.copy_plan<bulk, chunk = 16384, count = 1, loops = [], {{.*}}, threads = 1, clk = 778>}
+// CHECK: issue(warp) {plan = #tile.copy_plan<bulk, chunk = 16384, count = 1, loops = [], {{.*}}, threads = 1, clk = 770>}
+// CHECK: issue(cta) {plan = #tile.copy_plan<bulk, chunk = 16384, count = 1, loops = [], {{.*}}, threads = 1, clk = 770>}
 gpu.func @contiguous(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %dst: !tile) kernel
     attributes {known_block_size = array<i32: 16, 16, 1>} {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp) : !tile to !tile, !bars
@@ -29,8 +29,8 @@ gpu.func @contiguous(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile,
 
 // Short chunks are cut in 16 bytes for all threads, which neighbours take along the destination.
 // CHECK-LABEL: gpu.func @chunks(
-// CHECK: issue(cta) {plan = #tile.copy_plan<st_async, chunk = 16, count = 1024, loops = [256, 4], src = {start = 0, steps = [128, 16]}, dst = {start = 0, steps = [128, 16]}, threads = 256, clk = 778>}
-// CHECK: issue(cta) {plan = #tile.copy_plan<bulk, chunk = 64, count = 256, loops = [256], {{.*}}, threads = 1, clk = 3766>, variant = "bulk"}
+// CHECK: issue(cta) {plan = #tile.copy_plan<st_async, chunk = 16, count = 1024, loops = [256, 4], src = {start = 0, steps = [128, 16]}, dst = {start = 0, steps = [128, 16]}, threads = 256, clk = 770>}
+// CHECK: issue(cta) {plan = #tile.copy_plan<bulk, chunk = 64, count = 256, loops = [256], {{.*}}, threads = 1, clk = 3291>, variant = "bulk"}
 gpu.func @chunks(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !rows, %dst: !rows) kernel
     attributes {known_block_size = array<i32: 256, 1, 1>} {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta) : !rows to !rows, !bars

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Draw what benchmarks/dsmem.py measured: bytes per clk against the size of the chunks.
+
+    python benchmarks/plot.py RESULTS.json -o FOLDER
+
+Writes one SVG for one and one for two stages, with date, GPU and commit. Needs matplotlib.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from cases import CHUNKS
+from dsmem import LINK_BYTES
+from matplotlib import pyplot
+
+CURVES = [
+    ("thread", "bulk", "bulk, one thread", "tab:red", "o"),
+    ("warp", "bulk", "bulk, elected lane of a warp", "tab:orange", "s"),
+    ("warp", "st_async", "st_async, one warp", "tab:blue", "^"),
+    ("cta", "st_async", "st_async, 8 warps", "tab:green", "v"),
+]
+
+
+def curve(
+    results: list[dict[str, Any]], issue: str, variant: str, stages: int
+) -> tuple[list[int], list[float]]:
+    """Return chunk sizes and bytes per clk of one variant."""
+    found = {
+        result["case"]: result["bytes_per_clk"]
+        for result in results
+        if (result["issue"], result["variant"], result["stages"]) == (issue, variant, stages)
+    }
+    sizes = [chunk for chunk in CHUNKS if f"chunks_{chunk}" in found]
+    return sizes, [found[f"chunks_{chunk}"] for chunk in sizes]
+
+
+def draw(measured: dict[str, Any], stages: int, output: Path) -> None:
+    """Write the picture for so many stages."""
+    figure, axes = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
+    axes.axhline(LINK_BYTES, color="0.4", linestyle="--", linewidth=1)
+    axes.annotate(
+        f"the link: {LINK_BYTES} B/clk", (CHUNKS[0], LINK_BYTES), (0, 3), textcoords="offset points"
+    )
+    for issue, variant, label, color, marker in CURVES:
+        sizes, rates = curve(measured["results"], issue, variant, stages)
+        axes.plot(sizes, rates, marker=marker, color=color, label=label)
+    chosen = [r for r in measured["results"] if r["issue"] == "cta" and not r["forced"]]
+    best = {r["case"]: r["hand_best"] for r in chosen if r["stages"] == stages}
+    by_hand = [r["tile_bytes"] / best[r["case"]] for r in chosen if r["stages"] == stages]
+    sizes = [int(r["case"].removeprefix("chunks_")) for r in chosen if r["stages"] == stages]
+    axes.plot(sizes, by_hand, "kx", label="best by hand", markersize=7)
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(CHUNKS, [str(chunk) for chunk in CHUNKS])
+    axes.set_xlabel("bytes in a chunk")
+    axes.set_ylabel("bytes per clk")
+    axes.set_ylim(0, 24)
+    plural = "s" if stages > 1 else ""
+    axes.set_title(f"16 KiB in equal chunks, pair of CTAs, {stages} stage{plural}")
+    axes.legend(loc=(0.02, 0.45), frameon=False)
+    source = f"{measured['gpu']}, {measured['date']}, commit {measured['commit']}"
+    figure.supxlabel(source, fontsize=8, color="0.4")
+    figure.savefig(output, metadata={"Date": None})
+    pyplot.close(figure)
+
+
+def main() -> int:
+    """Run on `sys.argv`; return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("results", type=Path, help="what benchmarks/dsmem.py --json wrote")
+    parser.add_argument("-o", metavar="FOLDER", dest="folder", type=Path, default=Path())
+    options = parser.parse_args()
+    measured = json.loads(options.results.read_text())
+    measured["results"] = [r for r in measured["results"] if r["case"].startswith("chunks_")]
+    mpl.use("svg")
+    mpl.rcParams["svg.fonttype"] = "none"
+    mpl.rcParams["svg.hashsalt"] = "tile"
+    for stages in (1, 2):
+        draw(measured, stages, options.folder / f"dsmem_{stages}_stages.svg")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

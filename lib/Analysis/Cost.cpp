@@ -24,8 +24,8 @@ using namespace tile;
 /// a line of 128 bytes take 1,538 clk as well, so a line takes 3 at least. Bulk
 /// copies of 1 KiB that begin off a line took 6 clk more, one line's.
 ///
-/// `gatheredLoad` is an upper bound: one warp's gathering stores of four loads
-/// never were slower than the link.
+/// One warp that gathers rows to columns took 48 clk for a round whose loads
+/// keep the banks busy for 8, and 72 where it was 16.
 static constexpr Costs kHopper = {
     /*linkBytes=*/21.33,
     /*segment=*/1.5,
@@ -36,7 +36,7 @@ static constexpr Costs kHopper = {
     /*bulkElected=*/12.6,
     /*bulkElectedBase=*/65,
     /*round=*/24,
-    /*gatheredLoad=*/8,
+    /*gatheredBank=*/3,
 };
 
 const Costs &tile::getCosts() { return kHopper; }
@@ -57,9 +57,10 @@ int64_t tile::bulkClk(const Costs &costs, int64_t chunkBytes, int64_t count,
 int64_t tile::storeClk(const Costs &costs, const StoreWork &work,
                        int64_t threads) {
   double link = std::max(work.bytes / costs.linkBytes, work.packetClk);
-  double round = costs.round + costs.gatheredLoad * (work.loadsPerRound - 1);
   double warps = std::max<int64_t>(1, threads / 32);
-  double issue = std::ceil(work.rounds / warps) * round;
+  double issue = std::ceil(work.rounds / warps) * costs.round;
+  if (work.isGathered)
+    issue += work.bankClk / warps * costs.gatheredBank;
   return std::llround(std::max({link, double(work.bankClk), issue}) +
                       costs.tile);
 }

@@ -21,9 +21,9 @@ struct Costs {
   double bulkThread, bulkThreadBase;
   /// The same by an elected lane of a converged warp, unrolled.
   double bulkElected, bulkElectedBase;
-  /// Clk of one warp for 32 loads and stores of a round, and for each further
-  /// load where a store is gathered from several.
-  double round, gatheredLoad;
+  /// Clk of one warp for 32 loads and stores of a round; and where a store is
+  /// gathered from several loads, for each clk that these keep the banks busy.
+  double round, gatheredBank;
 };
 
 /// Neighbouring lanes that store into one of these share a packet.
@@ -48,7 +48,8 @@ struct StoreWork {
   int64_t bankClk = 0;
   /// Loads and stores of whole warps.
   int64_t rounds = 0;
-  int64_t loadsPerRound = 1;
+  /// Whether stores are put together from several loads.
+  bool isGathered = false;
 };
 
 /// Estimates stores by `threads` threads.

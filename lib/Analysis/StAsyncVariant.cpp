@@ -90,7 +90,7 @@ static StoreWork workOf(const CopyPlan &plan, const Stores &stores) {
   StoreWork work;
   work.bytes = count * stores.bytes;
   work.rounds = llvm::divideCeil(count, kLanes);
-  work.loadsPerRound = stores.parts();
+  work.isGathered = stores.parts() > 1;
   int64_t seen = std::min(work.rounds, mostRounds);
   // Wide loads are given to a part of the warp at a time.
   int64_t together =
@@ -254,7 +254,7 @@ static CopyPlan ordered(const CopyPlan &plan, Stores stores, int64_t threads) {
     best.remark = llvm::formatv(
         "{0} clk for a warp to load from the source, {1} without bank "
         "conflicts",
-        llvm::divideCeil(work.bankClk, work.rounds * work.loadsPerRound),
+        llvm::divideCeil(work.bankClk, work.rounds * stores.parts()),
         llvm::divideCeil(kLanes * stores.partBytes, kBanks * kWordBytes));
   }
   return best;

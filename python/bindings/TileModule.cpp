@@ -157,12 +157,26 @@ static void defineScope(nb::module_ &m) {
           "Whose ordinary accesses are ordered: cta or cluster.");
 }
 
+/// MLIR's adaptors give their classes no docstring.
+static void describe(nb::module_ &m, const char *name, const char *text) {
+  m.attr(name).attr("__doc__") = text;
+}
+
 NB_MODULE(_tile, m) {
   m.doc() = "The compiled part of mlir_tile";
   defineCopyPlan(m);
+  describe(m, "CopyPlanAttr",
+           "How a tile is cut into hardware copies, in bytes: what "
+           "tile-analyze-layout found and proved for one tile.copy_async.");
   defineIssue(m);
+  describe(m, "IssueAttr", "Who executes a tile.copy_async.");
   tile::defineLayout(m);
+  describe(m, "LayoutAttr",
+           "Where the elements of a memref lie: nested modes and a swizzle, in "
+           "elements. Calling it with a coordinate gives the element's place.");
   defineScope(m);
+  describe(m, "ScopeAttr",
+           "Whose ordinary accesses a tile.arrive or tile.wait orders.");
   tile::registerPasses();
 
   m.def("register_dialects", &tile::registerDialects, nb::arg("registry"),

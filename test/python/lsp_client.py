@@ -30,8 +30,11 @@ class Client:
 
     def close(self) -> None:
         self.timer.cancel()
-        self.process.kill()
-        self.process.communicate()
+        self.process.terminate()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+        self.process.wait(SECONDS)
 
     def send(self, **message: Any) -> None:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()

@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import inspect
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lsp_client import SECONDS, Client
+from lsp_client import SECONDS, SERVER, Client
+from mlir.dialects import nvgpu
+
+from mlir_tile.dialects import tile
 
 TEXT = (Path(__file__).parents[2] / "examples" / "ring.mlir").read_text()
 LINES = TEXT.splitlines()
@@ -58,12 +63,27 @@ def test_a_verifier_error_stands_at_its_line_while_typing(client: Client) -> Non
     assert client.show(TEXT) == []
 
 
-def test_hovering_shows_the_op(client: Client) -> None:
+def test_hovering_shows_the_op_and_its_description(client: Client) -> None:
     client.show(TEXT)
     line, character = place_of("tile.copy_async")
-    hover = client.ask("hover", line, character + 6)
-    assert "tile.copy_async" in hover["contents"]["value"]
-    assert "#tile.issue<thread>" in hover["contents"]["value"]
+    shown = client.ask("hover", line, character + 6)["contents"]["value"]
+    assert shown.startswith('"tile.copy_async"')
+    assert "#tile.issue<thread>" in shown
+    assert inspect.getdoc(tile.CopyAsyncOp) in shown
+
+
+def test_hovering_describes_ops_of_upstream(client: Client) -> None:
+    client.show(TEXT)
+    line, character = place_of("nvgpu.mbarrier.create")
+    shown = client.ask("hover", line, character + 6)["contents"]["value"]
+    assert inspect.getdoc(nvgpu.MBarrierCreateOp) in shown
+
+
+def test_hovering_a_value_shows_what_the_server_says(client: Client) -> None:
+    client.show(TEXT)
+    line, _ = place_of("tile.copy_async")
+    shown = client.ask("hover", line, LINES[line].index("%full") + 1)["contents"]["value"]
+    assert "nvgpu.mbarrier.create" in shown
 
 
 def test_a_value_leads_to_its_definition(client: Client) -> None:
@@ -89,7 +109,24 @@ def test_it_ends_when_the_editor_says_so(client: Client) -> None:
     assert client.process.wait(SECONDS) == 0
 
 
-def test_it_ends_on_ctrl_c(client: Client) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_by_a_signal_and_leaves_nothing(client: Client, number: signal.Signals) -> None:
     client.show(TEXT)
-    client.process.send_signal(signal.SIGINT)
-    assert client.process.wait(SECONDS) == -signal.SIGINT
+    task = f"/proc/{client.process.pid}/task/{client.process.pid}"
+    (server,) = Path(f"{task}/children").read_text().split()
+    client.process.send_signal(number)
+    assert client.process.wait(SECONDS) == -number
+    assert not Path(f"/proc/{server}").exists()
+
+
+def test_it_ends_with_the_editors_messages(client: Client) -> None:
+    client.show(TEXT)
+    assert client.process.stdin is not None
+    client.process.stdin.close()
+    assert client.process.wait(SECONDS) != 0  # without a shutdown before
+
+
+def test_its_options_are_explained() -> None:
+    result = subprocess.run([SERVER, "--help"], capture_output=True, text=True, timeout=SECONDS)
+    assert result.returncode == 0
+    assert "--log=<value>" in result.stdout

@@ -199,9 +199,15 @@ def main(
 
     It takes what the kernel takes. Its memrefs are the host's: each has a buffer on the device, to
     which those at the places in `copy_in` are copied before the launch, and from which those in
-    `copy_out` are copied after it.
+    `copy_out` are copied after it. Raises `ValueError` for places of no memref.
     """
     types = [argument.type for argument in kernel.arguments]
+    memrefs = [place for place, type_ in enumerate(types) if isinstance(type_, ir.MemRefType)]
+    for argument, places in ("copy_in", copy_in), ("copy_out", copy_out):
+        if not set(places) <= set(memrefs):
+            raise ValueError(
+                f"{argument} must be places of the kernel's memrefs, {memrefs}, got {places}"
+            )
     with ir.InsertionPoint(module.body):
         function = func.FuncOp(name, (types, []))
     function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
@@ -210,9 +216,8 @@ def main(
         given = list(function.arguments)
         operands = list(given)
         ready = gpu.WaitOp(token, []).result
-        for place, type_ in enumerate(types):
-            if isinstance(type_, ir.MemRefType):
-                operands[place], ready = gpu.alloc(type_, token, [ready], [], [])
+        for place in memrefs:
+            operands[place], ready = gpu.alloc(types[place], token, [ready], [], [])
         for place in copy_in:
             ready = gpu.memcpy(token, [ready], operands[place], given[place])
         ready = launch(
@@ -225,9 +230,8 @@ def main(
         ).result
         for place in copy_out:
             ready = gpu.memcpy(token, [ready], given[place], operands[place])
-        for place, type_ in enumerate(types):
-            if isinstance(type_, ir.MemRefType):
-                ready = gpu.dealloc(token, [ready], operands[place])
+        for place in memrefs:
+            ready = gpu.dealloc(token, [ready], operands[place])
         gpu.WaitOp(None, [ready])
         func.return_([])
     return function

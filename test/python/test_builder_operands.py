@@ -200,6 +200,16 @@ REFUSED: dict[str, tuple[Callable[[Function], object], type[Exception], str]] = 
         TypeError,
         "issue must be one of thread, warp, cta, got 1.5",
     ),
+    "a variant": (
+        lambda at: tile.copy_async(at.src, at.dst, at.one, rank=1, variant=2),
+        TypeError,
+        "variant must be the name of a variant or None, got 2",
+    ),
+    "a plan": (
+        lambda at: tile.copy_async(at.src, at.dst, at.one, rank=1, plan={"chunk": 16}),
+        TypeError,
+        "plan must be a CopyPlanAttr or None, got {'chunk': 16}",
+    ),
     "a scope": (
         lambda at: tile.arrive(at.one, rank=1, scope="gpu"),
         ValueError,

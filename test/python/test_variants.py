@@ -94,6 +94,7 @@ def planned(
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install the example package into a folder of its own."""
+    pytest.importorskip("flit_core")
     folder = tmp_path_factory.mktemp("site")
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps"]
     subprocess.run(
@@ -193,6 +194,13 @@ def test_what_is_declared_is_proved() -> None:
     assert planned(declared, attributes='{variant = "mine"}').returncode == 0
     result = planned(declared, shape="8x65xf16", attributes='{variant = "mine"}')
     assert f"cannot be cut into mine copies: {rule.replace('1024', '1040')} 64" in result.stderr
+
+
+def test_the_kernels_buffers_are_aligned_to_the_granule() -> None:
+    declared = ISSUE + "mt.register_variant('mine', issue, granule_bytes=64)"
+    whole = ANALYZE.format(registration=declared).replace("print(text[", "print(text)\n(text[")
+    text = ONE_COPY.format(shape="8x64xf16", issue="thread", attributes='{variant = "mine"}')
+    assert python(whole, text).stdout.count("{llvm.align = 64 : i64}") == 2
 
 
 def test_the_plans_of_bulk_can_be_issued_otherwise() -> None:

@@ -74,6 +74,10 @@ def copy_async(
     src, dst = memref_of("src", src), memref_of("dst", dst)
     target, number = BarrierOperands(barrier), _rank(rank, src.context)
     executes = issue_of(issue)
+    if not isinstance(variant, str | ir.StringAttr | None):
+        raise wrong_type("variant", "the name of a variant or None", variant)
+    if not isinstance(plan, ir.Attribute | None):
+        raise wrong_type("plan", "a CopyPlanAttr or None", plan)
     place = Place.of(src.context, loc, ip)
     return CopyAsyncOp(
         src,

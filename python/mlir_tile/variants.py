@@ -38,6 +38,7 @@ __all__ = [
     "identity",
     "mapped",
     "mapped_barrier",
+    "names",
     "one_thread_of",
     "pointer_to",
     "register_variant",
@@ -160,6 +161,11 @@ def _keep(name: str, issue: Issue, declared: str) -> None:
         raise ValueError(f"name must not be taken, got {name!r}, which is that of {known.module}")
     _registered[name] = _Registration(issue, module, declared)
     VARIANTS[name] = issue
+
+
+def names() -> list[str]:
+    """Return what `variant = "..."` may be: the project's own, then those registered, in order."""
+    return _tile.variant_names()
 
 
 def identity() -> str:

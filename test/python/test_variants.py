@@ -116,6 +116,15 @@ def test_an_installed_package_brings_its_variant(site: Path) -> None:
     assert (result.stdout, result.stderr) == ("lone_stores\n", "")
 
 
+@pytest.mark.gpu
+def test_its_copies_arrive_on_the_gpu() -> None:
+    emulated = 'device="emulator", schedule=schedule'
+    assert emulated in RUN
+    on_gpu = "import lone_stores\n" + RUN.replace(emulated, 'device="cuda", timeout=60')
+    result = python(on_gpu, TRANSPOSED, site=EXAMPLE)
+    assert (result.stdout, result.stderr) == ("lone_stores\n", "")
+
+
 def test_the_tools_know_it(site: Path) -> None:
     tile_opt = Path(sysconfig.get_path("scripts")) / "tile-opt"
     command = [tile_opt, "--tile-analyze-layout", "--tile-legalize-to-nvvm", TRANSPOSED]
@@ -130,10 +139,10 @@ def test_the_tools_know_it(site: Path) -> None:
 def test_importing_the_module_first_registers_once(site: Path) -> None:
     result = python(
         "import lone_stores\nfrom mlir_tile import variants\n"
-        "print(variants.identity().count('lone_stores:'))",
+        "print(*variants.names())",
         site=site,
     )
-    assert (result.stdout, result.stderr) == ("1\n", "")
+    assert (result.stdout, result.stderr) == ("bulk st_async lone_stores\n", "")
 
 
 def test_a_variant_that_brings_too_few_bytes_is_found_out(site: Path) -> None:

@@ -138,8 +138,7 @@ def test_the_tools_know_it(site: Path) -> None:
 
 def test_importing_the_module_first_registers_once(site: Path) -> None:
     result = python(
-        "import lone_stores\nfrom mlir_tile import variants\n"
-        "print(*variants.names())",
+        "import lone_stores\nfrom mlir_tile import variants\nprint(*variants.names())",
         site=site,
     )
     assert (result.stdout, result.stderr) == ("bulk st_async lone_stores\n", "")

@@ -4,6 +4,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
+#include <mutex>
+
 using namespace mlir;
 
 #include "dialect/TileDialect.cpp.inc"
@@ -23,9 +25,27 @@ Operation *tile::TileDialect::materializeConstant(OpBuilder &builder,
   return arith::ConstantOp::materialize(builder, value, type, loc);
 }
 
-ArrayRef<StringRef> tile::getVariantNames() {
-  static constexpr StringRef names[] = {"bulk", "st_async"};
+namespace {
+struct VariantNames {
+  std::mutex mutex;
+  std::vector<std::string> names{"bulk", "st_async"};
+};
+} // namespace
+
+static VariantNames &variantNames() {
+  static VariantNames names;
   return names;
+}
+
+std::vector<std::string> tile::getVariantNames() {
+  std::lock_guard lock(variantNames().mutex);
+  return variantNames().names;
+}
+
+void tile::registerVariantName(StringRef name) {
+  std::lock_guard lock(variantNames().mutex);
+  if (!llvm::is_contained(variantNames().names, name))
+    variantNames().names.push_back(name.str());
 }
 
 bool tile::isWorkgroupMemory(Attribute memorySpace) {

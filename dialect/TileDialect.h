@@ -15,6 +15,9 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
+#include <string>
+#include <vector>
+
 #include "dialect/TileDialect.h.inc"
 #include "dialect/TileEnums.h.inc"
 
@@ -38,8 +41,13 @@ constexpr int64_t kMaxPhaseBytes = (int64_t(1) << 20) - 1;
 /// memory. Its extents are static, and there are fewer than 2^63 bytes.
 int64_t getTileBytes(mlir::Value memref);
 
-/// The names that `variant = "..."` and a plan may use, each once.
-llvm::ArrayRef<llvm::StringRef> getVariantNames();
+/// The names that `variant = "..."` and a plan may use, each once: those of the
+/// project, then those registered.
+std::vector<std::string> getVariantNames();
+
+/// Makes `name` one of them, for all contexts of the process. Threads may call
+/// it while others read the names.
+void registerVariantName(llvm::StringRef name);
 
 /// Whether `memorySpace` is a CTA's shared memory:
 /// `#gpu.address_space<workgroup>`, or the integer 3 that it becomes in NVVM.

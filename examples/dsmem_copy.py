@@ -8,20 +8,15 @@ import sys
 
 import numpy as np
 from mlir import ir
-from mlir.dialects import arith, func, gpu, nvgpu, nvvm, scf, vector
-from mlir.dialects._gpu_ops_gen import LaunchFuncOp  # the exported one knows no clusters
+from mlir.dialects import arith, gpu, nvgpu, nvvm, scf, vector
 from mlir.passmanager import PassManager
 
 import mlir_tile as mt
+from mlir_tile import builders
 from mlir_tile.dialects import tile
 
 ROWS, COLUMNS, THREADS, CLUSTER = 128, 64, 128, 2
 TILE_BYTES = ROWS * COLUMNS * 2
-WORKGROUP = "#gpu.address_space<workgroup>"
-
-
-def constant(value: int) -> ir.Value:
-    return arith.constant(ir.IndexType.get(), value)
 
 
 def cluster_barrier() -> None:
@@ -31,24 +26,22 @@ def cluster_barrier() -> None:
 
 def move_rows(source: ir.Value, target: ir.Value, thread: ir.Value) -> None:
     """Move the tile with all threads of the CTA: eight of them a row, 16 bytes each."""
-    eight, vec = constant(8), ir.VectorType.get([8], ir.F16Type.get())
+    eight, vec = builders.index(8), ir.VectorType.get([8], ir.F16Type.get())
     column = arith.muli(arith.remui(thread, eight), eight)
-    for row in scf.for_(arith.divui(thread, eight), constant(ROWS), constant(THREADS // 8)):
+    first, step = arith.divui(thread, eight), builders.index(THREADS // 8)
+    for row in scf.for_(first, builders.index(ROWS), step):
         values = vector.load(vec, source, [row, column], alignment=16)
         vector.store(values, target, [row, column], alignment=16)
         scf.yield_([])
 
 
 def kernel_body(a: ir.Value, b: ir.Value, src: ir.Value, dst: ir.Value) -> None:
-    group = ir.Type.parse(f"!nvgpu.mbarrier.group<memorySpace = {WORKGROUP}, num_barriers = 1>")
-    zero, thread = constant(0), gpu.thread_id(gpu.Dimension.x)
-    peer = arith.constant(ir.IntegerType.get_signless(32), 1)
+    zero, thread = builders.index(0), gpu.thread_id(gpu.Dimension.x)
     is_first = arith.cmpi(arith.CmpIPredicate.eq, thread, zero)
-    barriers = nvgpu.mbarrier_create(group)
-    with ir.InsertionPoint(scf.IfOp(is_first).then_block):
-        nvgpu.mbarrier_init(barriers, constant(1), zero)
+    full = nvgpu.mbarrier_create(builders.barrier_group())
+    with builders.if_true(is_first):
+        nvgpu.mbarrier_init(full, builders.index(1), zero)
         nvvm.fence_mbarrier_init()
-        scf.yield_([])
     cluster_barrier()
     is_sender = arith.cmpi(arith.CmpIPredicate.eq, gpu.cluster_block_id(gpu.Dimension.x), zero)
     sides = scf.IfOp(is_sender, has_else=True)
@@ -57,53 +50,34 @@ def kernel_body(a: ir.Value, b: ir.Value, src: ir.Value, dst: ir.Value) -> None:
         cta = ir.Attribute.parse("#nvvm.shared_space<cta>")
         nvvm.fence_proxy(ir.Attribute.parse("#nvvm.proxy_kind<async.shared>"), space=cta)
         gpu.barrier()
-        with ir.InsertionPoint(scf.IfOp(is_first).then_block):
-            tile.copy_async(src, dst, peer, barriers, zero)
-            scf.yield_([])
+        with builders.if_true(is_first):
+            tile.copy_async(src, dst, full, rank=1)
         scf.yield_([])
     with ir.InsertionPoint(sides.else_block):
-        with ir.InsertionPoint(scf.IfOp(is_first).then_block):
-            nvgpu.mbarrier_arrive_expect_tx(barriers, constant(TILE_BYTES), zero)
-            scf.yield_([])
+        with builders.if_true(is_first):
+            nvgpu.mbarrier_arrive_expect_tx(full, builders.index(TILE_BYTES), zero)
         phase = arith.constant(ir.IntegerType.get_signless(1), 0)
-        nvgpu.mbarrier_try_wait_parity(barriers, phase, constant(10_000_000), zero)
+        nvgpu.mbarrier_try_wait_parity(full, phase, builders.index(10_000_000), zero)
         move_rows(dst, b, thread)
         scf.yield_([])
     cluster_barrier()
-    gpu.return_([])
 
 
 def build() -> ir.Module:
     """Return the module: the kernel, and the host function that launches it."""
-    module = ir.Module.create()
-    module.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
-    matrix, token = ir.Type.parse(f"memref<{ROWS}x{COLUMNS}xf16>"), gpu.AsyncTokenType.get()
-    shared = ir.Type.parse(f"memref<{ROWS}x{COLUMNS}xf16, {WORKGROUP}>")
-    arguments, signature = [matrix, matrix, shared, shared], ir.FunctionType.get([matrix] * 2, [])
-    with ir.InsertionPoint(module.body):
-        kernels, main = gpu.GPUModuleOp("kernels"), func.FuncOp("main", signature)
-    with ir.InsertionPoint(kernels.bodyRegion.blocks.append()):
-        kernel = gpu.GPUFuncOp(signature, "dsmem_copy", kernel=True)
-    for name, size in ("known_block_size", THREADS), ("known_cluster_size", CLUSTER):
-        kernel.attributes[name] = ir.DenseI32ArrayAttr.get([size, 1, 1])
-    kernel.attributes["workgroup_attributions"] = ir.Attribute.parse("2")
-    block = kernel.body.blocks.append(*arguments, arg_locs=[kernel.location] * 4)
-    with ir.InsertionPoint(block):
-        kernel_body(*block.arguments)
-    main.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
-    with ir.InsertionPoint(main.add_entry_block()):
-        one, cluster, threads = map(constant, (1, CLUSTER, THREADS))
-        device_a, ready = gpu.alloc(matrix, token, [gpu.WaitOp(token, []).result], [], [])
-        device_b, ready = gpu.alloc(matrix, token, [ready], [], [])
-        ready = gpu.memcpy(token, [ready], device_a, main.arguments[0])
-        sizes = (cluster, one, one, threads, one, one)
-        clusters = {"clusterSizeX": cluster, "clusterSizeY": one, "clusterSizeZ": one}
-        name, both = ["kernels", "dsmem_copy"], [device_a, device_b]
-        ready = LaunchFuncOp(token, [ready], name, *sizes, both, **clusters).result
-        ready = gpu.memcpy(token, [ready], main.arguments[1], device_b)
-        ready = gpu.dealloc(token, [gpu.dealloc(token, [ready], device_a)], device_b)
-        gpu.WaitOp(None, [ready])
-        func.return_([])
+    module, f16 = ir.Module.create(), ir.F16Type.get()
+    matrix = ir.MemRefType.get([ROWS, COLUMNS], f16)
+    shared = builders.workgroup_memref([ROWS, COLUMNS], f16)
+    with builders.kernel(
+        module,
+        "dsmem_copy",
+        [matrix, matrix],
+        workgroup=[shared, shared],
+        block=THREADS,
+        cluster=CLUSTER,
+    ) as kernel:
+        kernel_body(*kernel.arguments, *kernel.workgroup)
+    builders.main(module, kernel, grid=CLUSTER, copy_in=[0], copy_out=[1])
     return module
 
 

@@ -7,6 +7,10 @@
 #include "dialect/TileDialect.h"
 #include "lib/Analysis/Tile.h"
 
+#include <functional>
+#include <string>
+#include <vector>
+
 namespace tile {
 
 /// What is to be copied, as far as the compiler knows.
@@ -45,14 +49,20 @@ struct CopyPlan {
 };
 
 struct Variant {
-  llvm::StringLiteral name;
+  std::string name;
   /// Whether a copy that one thread executes can be this one.
   bool byOneThread;
-  std::variant<CopyPlan, Refusal> (*plan)(const CopyProblem &problem);
+  /// Whether it is taken only where `variant = "..."` names it.
+  bool onlyByName;
+  std::function<std::variant<CopyPlan, Refusal>(const CopyProblem &problem)>
+      plan;
 };
 
 /// All variants; of two that cost the same the first one is taken.
-llvm::ArrayRef<Variant> getVariants();
+std::vector<Variant> getVariants();
+
+/// Adds a variant, or replaces the one of its name, for the whole process.
+void registerVariant(Variant variant);
 
 std::variant<CopyPlan, Refusal> planBulk(const CopyProblem &problem);
 std::variant<CopyPlan, Refusal> planStAsync(const CopyProblem &problem);

@@ -288,8 +288,9 @@ static LogicalResult analyze(CopyAsyncOp op, Operation *scope, Bounds bounds,
 
   SmallVector<Considered, 2> all;
   SmallVector<std::pair<StringRef, Refusal>> refusals;
-  for (const Variant &variant : getVariants()) {
-    if (op.getVariant() && *op.getVariant() != variant.name)
+  const std::vector<Variant> variants = getVariants();
+  for (const Variant &variant : variants) {
+    if (op.getVariant() ? *op.getVariant() != variant.name : variant.onlyByName)
       continue;
     if (problem.issue == Issue::Thread && !variant.byOneThread) {
       if (op.getVariant())

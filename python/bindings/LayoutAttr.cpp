@@ -166,6 +166,25 @@ static MlirAttribute wrapLike(LayoutAttr attr,
       LayoutAttr::get(attr.getContext(), *result, attr.hasDynamicOffset()));
 }
 
+static MlirType sliceType(MlirType source,
+                          std::vector<std::optional<int64_t>> offsets,
+                          Numbers sizes) {
+  auto type = mlir::cast<mlir::MemRefType>(unwrap(source));
+  Numbers known;
+  for (std::optional<int64_t> offset : offsets)
+    known.push_back(offset.value_or(mlir::ShapedType::kDynamic));
+  unsigned dimension = 0;
+  std::optional<mlir::MemRefType> result =
+      tile::SliceOp::inferResultType(type, known, sizes, dimension);
+  if (!result)
+    throw nb::value_error(
+        ("the region must end inside the mode that it begins in, got size " +
+         std::to_string(sizes[dimension]) + " in dimension " +
+         std::to_string(dimension))
+            .c_str());
+  return wrap(*result);
+}
+
 void tile::defineLayout(nb::module_ &m) {
   auto layoutClass = mlir_attribute_subclass(
       m, "LayoutAttr",
@@ -260,6 +279,12 @@ void tile::defineLayout(nb::module_ &m) {
   m.attr("LayoutAttr").attr("__repr__") =
       nb::cpp_function(&reprOf, nb::name("__repr__"), nb::is_method());
 
+  m.def("slice_type", &sliceType, nb::arg("source"), nb::arg("offsets"),
+        nb::arg("sizes"),
+        "Return the type of a region of a memref with a `#tile.layout`; an "
+        "offset of None is known at run time only. The caller has checked that "
+        "there is an offset and a size for each dimension, and that the region "
+        "is inside. Raises ValueError where it is not a layout.");
   m.def(
       "element_bits",
       [](MlirType type) {

@@ -17,6 +17,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 #include <memory>
@@ -137,18 +138,36 @@ void tile::registerDialects(MlirDialectRegistry registry) {
   target.insert<TileDialect>();
 }
 
-int tile::optMain(std::vector<std::string> arguments) {
+/// Every dialect there is, for a tool.
+static DialectRegistry allDialects() {
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registerAllGPUToLLVMIRTranslations(registry);
-  registerDialects(wrap(&registry));
+  tile::registerDialects(wrap(&registry));
+  return registry;
+}
+
+static std::vector<char *> argvOf(std::vector<std::string> &arguments) {
   std::vector<char *> argv;
   for (std::string &argument : arguments)
     argv.push_back(argument.data());
+  return argv;
+}
+
+int tile::optMain(std::vector<std::string> arguments) {
+  DialectRegistry registry = allDialects();
+  std::vector<char *> argv = argvOf(arguments);
   return asMainReturnCode(MlirOptMain(static_cast<int>(argv.size()),
                                       argv.data(), "tile-opt: the tile dialect",
                                       registry));
+}
+
+int tile::lspServerMain(std::vector<std::string> arguments) {
+  DialectRegistry registry = allDialects();
+  std::vector<char *> argv = argvOf(arguments);
+  return asMainReturnCode(
+      MlirLspServerMain(static_cast<int>(argv.size()), argv.data(), registry));
 }
 
 void tile::emitError(MlirOperation op, const std::string &message,

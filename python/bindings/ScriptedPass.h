@@ -44,6 +44,9 @@ void registerPasses();
 /// `mlir-opt` with the tile dialect.
 int optMain(std::vector<std::string> arguments);
 
+/// `mlir-lsp-server` with the tile dialect, on stdin and stdout.
+int lspServerMain(std::vector<std::string> arguments);
+
 /// Adds the tile dialect and what translating device code to LLVM IR needs.
 void registerDialects(MlirDialectRegistry registry);
 

@@ -3,6 +3,7 @@
 // Compiled with RTTI, which nanobind needs and MLIR lacks, so it derives from
 // no MLIR class.
 #include "dialect/TileDialect.h"
+#include "lib/Analysis/DeclaredVariant.h"
 #include "python/bindings/LayoutAttr.h"
 #include "python/bindings/ScriptedPass.h"
 
@@ -11,6 +12,7 @@
 #include "mlir/CAPI/Support.h"
 
 #include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -155,12 +157,26 @@ static void defineScope(nb::module_ &m) {
           "Whose ordinary accesses are ordered: cta or cluster.");
 }
 
+/// MLIR's adaptors give their classes no docstring.
+static void describe(nb::module_ &m, const char *name, const char *text) {
+  m.attr(name).attr("__doc__") = text;
+}
+
 NB_MODULE(_tile, m) {
   m.doc() = "The compiled part of mlir_tile";
   defineCopyPlan(m);
+  describe(m, "CopyPlanAttr",
+           "How a tile is cut into hardware copies, in bytes: what "
+           "tile-analyze-layout found and proved for one tile.copy_async.");
   defineIssue(m);
+  describe(m, "IssueAttr", "Who executes a tile.copy_async.");
   tile::defineLayout(m);
+  describe(m, "LayoutAttr",
+           "Where the elements of a memref lie: nested modes and a swizzle, in "
+           "elements. Calling it with a coordinate gives the element's place.");
   defineScope(m);
+  describe(m, "ScopeAttr",
+           "Whose ordinary accesses a tile.arrive or tile.wait orders.");
   tile::registerPasses();
 
   m.def("register_dialects", &tile::registerDialects, nb::arg("registry"),
@@ -199,4 +215,33 @@ NB_MODULE(_tile, m) {
       },
       nb::arg("arguments"),
       "Run mlir-opt with the tile dialect; returns the exit status.");
+  m.def(
+      "lsp_server_main",
+      [](std::vector<std::string> arguments) {
+        nb::gil_scoped_release released;
+        return tile::lspServerMain(std::move(arguments));
+      },
+      nb::arg("arguments"),
+      "Run mlir-lsp-server with the tile dialect on stdin and stdout until the "
+      "client ends it; returns the exit status.");
+  m.def("variant_names", &tile::getVariantNames,
+        "Return the names that a copy's `variant` may have, in the order in "
+        "which they were registered.");
+  m.def(
+      "declare_variant",
+      [](std::string name, int64_t granuleBytes, int64_t mostBytes, bool spread,
+         std::optional<std::tuple<double, double, double>> cost) {
+        tile::VariantDeclaration declaration{std::move(name), granuleBytes,
+                                             mostBytes, spread, std::nullopt};
+        if (cost)
+          declaration.cost = {std::get<0>(*cost), std::get<1>(*cost),
+                              std::get<2>(*cost)};
+        tile::declareVariant(declaration);
+      },
+      nb::arg("name"), nb::arg("granule_bytes"), nb::arg("most_bytes"),
+      nb::arg("spread"), nb::arg("cost").none(),
+      "Make a variant known to the verifier and the analysis; "
+      "`mlir_tile.register_variant` checks what it is given and calls this. "
+      "`most_bytes` is 0 for no limit, `cost` is (base, per copy, per byte) in "
+      "clk.");
 }

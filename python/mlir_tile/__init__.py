@@ -20,9 +20,18 @@ from .runtime.errors import (  # noqa: E402
     KernelTimeout,
     LaunchError,
 )
+from .variants import (  # noqa: E402
+    Cost,
+    load_entry_points,
+    register_variant,
+    replace_variant,
+)
+
+load_entry_points()
 
 __all__ = [
     "CompileError",
+    "Cost",
     "DeviceUnavailable",
     "EmulatorError",
     "Error",
@@ -35,4 +44,6 @@ __all__ = [
     "lower",
     "parse",
     "parse_file",
+    "register_variant",
+    "replace_variant",
 ]

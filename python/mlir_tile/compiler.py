@@ -42,7 +42,7 @@ def parse(text: str | bytes) -> ir.Module:
 def parse_file(path: str | os.PathLike[str]) -> ir.Module:
     """Parse the module in a file, as text or bytecode, in the current context.
 
-    Diagnostics name the file. Raises `OSError` where it cannot be read, else as `parse` does.
+    Diagnostics name `path`. Raises `OSError` where it cannot be read, else as `parse` does.
     """
     Path(path).open("rb").close()
     try:
@@ -63,8 +63,10 @@ def lower(
 ) -> ir.Module:
     """Return a copy of `module` as it leaves stage `to`; the module itself stays as it is.
 
-    `to` is "analyze", "legalize", "nvvm" or "ptx" (host LLVM IR with the PTX embedded). With
-    `remarks` each copy has a diagnostic that says which variants were considered.
+    `to` is "analyze", "legalize", "nvvm" or "ptx" (host LLVM IR with the PTX embedded). `chip` is
+    an LLVM processor, `features` a PTX version such as "+ptx81", and `opt_level` LLVM's, 0 to 3.
+    With `line_info` the PTX names source lines; with `remarks` each copy has a diagnostic that says
+    which variants were considered.
 
     Raises `ValueError` for options that no GPU has, and `CompileError` where a stage rejects the
     program.
@@ -99,8 +101,9 @@ def compile(
 ) -> Executable:
     """Compile `module` and return its host functions, ready to be called, and its PTX.
 
-    Callable are the `func.func`s with the attribute `llvm.emit_c_interface`. `opt_level` is LLVM's,
-    0 to 3, for device and host. Raises as `lower` does.
+    Callable are the `func.func`s with the attribute `llvm.emit_c_interface`. `chip`, `features` and
+    `line_info` are those of `lower`; `opt_level` is LLVM's, 0 to 3, for device and host. Raises as
+    `lower` does.
     """
     from .runtime.executable import Executable
     from .runtime.signature import signatures_of

@@ -20,12 +20,12 @@ class PipelineState:
 
     `stage`, an `index`, is the buffer of this step; `parity`, an `i1`, is that of the phase to wait
     for on `barrier`. A ring has either a barrier for each stage, whose parity changes once a turn,
-    or one barrier for all of them, whose parity changes with each step.
+    or one barrier for all of them, whose parity changes with each step: `barriers` is their number.
 
         state = PipelineState.consumer(stages=2)
         for _, carried, _ in scf.for_(first, last, step, iter_args=state.values):
             state = state.carried(carried)
-            tile.wait(full, state.barrier, state.parity)
+            tile.wait((full, state.barrier), state.parity)
             ...
             scf.yield_(state.advance().values)
     """
@@ -45,8 +45,9 @@ class PipelineState:
 
     @classmethod
     def producer(cls, stages: int, barriers: int | None = None) -> PipelineState:
-        """Return the state of a side that first finds everything free: parity 1.
+        """Return the state of a side that first finds everything of `stages` free: parity 1.
 
+        `barriers` is `stages`, the default, or 1; `ValueError` otherwise.
         A wait for the phase before a barrier's first one returns at once, so that the first turn
         needs no case of its own. One barrier for several stages can tell only neighbouring phases
         apart: there the producer waits, from the second step on, for what freed the step before.

@@ -40,5 +40,5 @@ __all__ = [
 
 
 def parse(ptx: str) -> Module:
-    """Parse PTX text; raises PTXError with the line of what cannot be read or is not known."""
+    """Parse the text `ptx`; raises PTXError with the line of what cannot be read or is unknown."""
     return _parse(ptx, is_known)

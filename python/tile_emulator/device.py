@@ -42,7 +42,12 @@ def policies(schedule: str) -> list[Policy]:
 
 
 class Device:
-    """Global memory and the settings under which kernels run."""
+    """Global memory and the settings under which kernels run.
+
+    `schedule` is the order in which warps and copies take turns: `eager`, `late`, `random:SEED`, or
+    `explore:N` for N of them. `checks` is `default` or `strict`. A launch ends with an error after
+    `max_steps` instructions of warps or `max_seconds` seconds. Raises `ValueError` for others.
+    """
 
     def __init__(
         self,
@@ -69,21 +74,21 @@ class Device:
         return self.memory.alloc(nbytes)
 
     def free(self, address: int) -> None:
-        """Release what `alloc` returned."""
+        """Release the `address` that `alloc` returned."""
         if address and not self.memory.release(address):
             raise Error(f"free of 0x{address:x}, which is not allocated")
 
     def write(self, address: int, data: Any) -> None:
-        """Copy bytes into global memory."""
+        """Copy `data`, anything with a buffer, into global memory from `address` on."""
         source = np.frombuffer(bytes(memoryview(data).cast("B")), dtype=np.uint8)
         self._bytes(address, source.size)[:] = source
 
     def read(self, address: int, nbytes: int) -> bytes:
-        """Copy bytes out of global memory."""
+        """Return a copy of the `nbytes` bytes of global memory from `address` on."""
         return bytes(self._bytes(address, nbytes).tobytes())
 
     def memset(self, address: int, value: int, nbytes: int) -> None:
-        """Set bytes of global memory."""
+        """Set `nbytes` bytes of global memory from `address` on to the low byte of `value`."""
         self._bytes(address, nbytes)[:] = value & 0xFF
 
     def _bytes(self, address: int, nbytes: int) -> Any:
@@ -95,18 +100,18 @@ class Device:
             raise Error(fault.message) from None
 
     def map_host(self, address: int, nbytes: int) -> None:
-        """Let kernels use host memory at its own address; the caller keeps it alive."""
+        """Let kernels use `nbytes` of host memory at its `address`; the caller keeps it alive."""
         self.memory.map_host(address, nbytes)
 
     def unmap_host(self, address: int) -> None:
-        """End what `map_host` began."""
+        """End what `map_host` began at `address`."""
         if not self.memory.release(address):
             raise Error(f"unmap of 0x{address:x}, which is not mapped")
 
     # Launches
 
     def symbol(self, module: Module, name: str) -> int:
-        """Return the address of a global or const variable of `module` on this device."""
+        """Return the address of the global or const variable `name` of `module` on this device."""
         addresses = self._load(module)
         if name not in addresses:
             raise Error(f"no global variable '{name}' in the module")
@@ -159,7 +164,11 @@ class Device:
         smem: int = 0,
         args: Sequence[bytes] = (),
     ) -> Report:
-        """Run a kernel to its end; `args` has the bytes of each parameter.
+        """Run the kernel of `module` named `kernel` to its end.
+
+        `grid` is in CTAs, `block` in threads and `cluster` in CTAs, each a number or x, y and z;
+        without `cluster` it is what the kernel requires. `smem` is dynamic shared memory in bytes,
+        and `args` has the bytes of each parameter.
 
         Raises LaunchError where the launch is wrong and EmulationError where the kernel is.
         Under `explore:N` the launch is repeated from the same memory; the first results stay.

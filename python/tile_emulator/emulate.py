@@ -30,9 +30,12 @@ def emulate(
     max_steps: int = DEFAULT_MAX_STEPS,
     max_seconds: float = DEFAULT_MAX_SECONDS,
 ) -> Report:
-    """Launch `kernel`; NumPy arrays are passed as pointers and written back afterwards.
+    """Launch `kernel` of `module` with `args` on a device of its own, and return what it did.
 
-    `bytes` are passed as they are, NumPy scalars in their own size, numbers in the parameter's.
+    NumPy arrays are passed as pointers and written back afterwards, `bytes` as they are, NumPy
+    scalars in their own size, and numbers in the parameter's. `grid`, `block`, `cluster` and `smem`
+    are those of `Device.launch`; `schedule`, `checks`, `max_steps` and `max_seconds` those of
+    `Device`. Raises as they do.
     """
     device = Device(schedule, checks, max_steps, max_seconds)
     arrays: list[tuple[int, Any]] = []

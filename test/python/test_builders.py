@@ -37,8 +37,14 @@ def arguments() -> Iterator[ir.OpOperandList]:
         assert module.operation.verify()
 
 
+def copy(arguments: ir.OpOperandList, **options: object) -> tile.CopyAsyncOp:
+    """Build the copy that the arguments of the function say."""
+    src, dst, rank, barriers, index = arguments
+    return tile.copy_async(src, dst, (barriers, index), rank=rank, **options)
+
+
 def test_a_built_copy_is_the_parsed_one(arguments: ir.OpOperandList) -> None:
-    op = tile.copy_async(*arguments)
+    op = copy(arguments)
     text = str(op.operation.parent.parent)
     assert "tile.copy_async %arg0 to %arg1 cta(%arg2) mbarrier(%arg3[%arg4]) : " in text
     assert str(ir.Module.parse(text)) == text
@@ -46,13 +52,13 @@ def test_a_built_copy_is_the_parsed_one(arguments: ir.OpOperandList) -> None:
 
 def test_a_copy_has_its_operands_by_name(arguments: ir.OpOperandList) -> None:
     src, dst, rank, barriers, index = arguments
-    op = tile.copy_async(src=src, dst=dst, rank=rank, barriers=barriers, barrier_index=index)
+    op = tile.CopyAsyncOp(src=src, dst=dst, rank=rank, barriers=barriers, barrier_index=index)
     assert isinstance(op, tile.CopyAsyncOp)
     assert [op.src, op.dst, op.rank, op.barriers, op.barrier_index] == list(arguments)
 
 
 def test_a_copy_has_no_variant_and_no_plan_unless_given(arguments: ir.OpOperandList) -> None:
-    op = tile.copy_async(*arguments)
+    op = copy(arguments)
     assert op.variant is None
     assert op.plan is None
     assert tile.IssueAttr(op.issue).value == "thread"
@@ -60,21 +66,21 @@ def test_a_copy_has_no_variant_and_no_plan_unless_given(arguments: ir.OpOperandL
 
 @pytest.mark.parametrize("issue", list(tile.Issue))
 def test_the_issuer_is_taken_from_the_enum(arguments: ir.OpOperandList, issue: tile.Issue) -> None:
-    op = tile.copy_async(*arguments, issue=issue)
+    op = copy(arguments, issue=issue)
     assert isinstance(op.issue, tile.IssueAttr)
     assert op.issue.value == str(issue)
 
 
 def test_the_issuer_is_taken_as_text(arguments: ir.OpOperandList) -> None:
-    assert tile.copy_async(*arguments, issue="warp").issue.value == "warp"
+    assert copy(arguments, issue="warp").issue.value == "warp"
 
 
 def test_the_variant_is_taken_as_text(arguments: ir.OpOperandList) -> None:
-    assert tile.copy_async(*arguments, variant="bulk").variant.value == "bulk"
+    assert copy(arguments, variant="bulk").variant.value == "bulk"
 
 
 def test_a_plan_shows_its_numbers(arguments: ir.OpOperandList) -> None:
-    op = tile.copy_async(*arguments, plan=ir.Attribute.parse(PLAN))
+    op = copy(arguments, plan=ir.Attribute.parse(PLAN))
     plan = op.plan
     assert isinstance(plan, tile.CopyPlanAttr)
     assert plan.variant == "bulk"
@@ -93,13 +99,13 @@ def test_a_plan_of_stores_shows_its_choice(arguments: ir.OpOperandList) -> None:
         "src = {start = 0, steps = [4], gather = [4, 256]}, "
         "dst = {start = 0, steps = [256]}, threads = 32, clk = 40>"
     )
-    plan = tile.copy_async(*arguments, plan=ir.Attribute.parse(text)).plan
+    plan = copy(arguments, plan=ir.Attribute.parse(text)).plan
     assert (plan.src_gather, plan.threads, plan.clk) == ([4, 256], 32, 40)
     assert str(plan) == text
 
 
 def test_a_plan_cannot_be_changed(arguments: ir.OpOperandList) -> None:
-    plan = tile.copy_async(*arguments, plan=ir.Attribute.parse(PLAN)).plan
+    plan = copy(arguments, plan=ir.Attribute.parse(PLAN)).plan
     with pytest.raises(AttributeError):
         plan.chunk_bytes = 64
 
@@ -110,7 +116,7 @@ def test_another_attribute_is_no_plan(arguments: ir.OpOperandList) -> None:
 
 
 def test_a_built_copy_is_verified(arguments: ir.OpOperandList) -> None:
-    op = tile.copy_async(*arguments, variant="bulkk")
+    op = copy(arguments, variant="bulkk")
     with pytest.raises(ir.MLIRError, match='variant must be one of bulk, st_async, got "bulkk"'):
         op.operation.verify()
     op.operation.erase()
@@ -118,7 +124,7 @@ def test_a_built_copy_is_verified(arguments: ir.OpOperandList) -> None:
 
 def test_the_location_is_the_one_given(arguments: ir.OpOperandList) -> None:
     here = ir.Location.file("copy.py", 3, 7)
-    assert tile.copy_async(*arguments, loc=here).location == here
+    assert copy(arguments, loc=here).location == here
 
 
 def test_help_is_the_description_of_the_op() -> None:

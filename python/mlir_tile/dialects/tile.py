@@ -1,7 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The tile dialect: op classes, builders and attributes."""
+"""The tile dialect: op classes, builders and attributes.
+
+The op classes are generated and take operands as the op has them. The builders beside them, named
+as the ops are, take numbers and barriers as one writes them; see docs/python.md.
+"""
 
 from .._tile import CopyPlanAttr, IssueAttr, LayoutAttr, ScopeAttr
+from ._tile_builders import (
+    arrive,
+    assume_multiple,
+    copy_async,
+    expect,
+    offset,
+    slice,
+    view,
+    wait,
+)
 from ._tile_enum_gen import Issue, Scope
 from ._tile_ops_gen import (
     ArriveOp,
@@ -12,14 +26,6 @@ from ._tile_ops_gen import (
     SliceOp,
     ViewOp,
     WaitOp,
-    arrive,
-    assume_multiple,
-    copy_async,
-    expect,
-    offset,
-    slice,
-    view,
-    wait,
 )
 
 __all__ = [

@@ -21,7 +21,7 @@ Offset: TypeAlias = int | ir.Value
 
 
 class Side:
-    """Where the chunks of one side of a copy begin.
+    """Where the chunks of one side of a copy, the memref `tile`, begin.
 
     `start_bytes` counts from the aligned pointer of the memref's descriptor. Where the memref's
     type says that its offset is known at run time only, the offset of the memref is taken instead:
@@ -97,7 +97,7 @@ def element_bits(tile_type: ir.Type) -> int:
 
 
 def pointer_to(address: ir.Value) -> ir.Value:
-    """Turn an `index` or `i64` into a pointer into the CTA's own shared memory."""
+    """Turn `address`, an `index` or `i64`, into a pointer into the CTA's own shared memory."""
     i64 = ir.IntegerType.get_signless(64)
     if isinstance(address.type, ir.IndexType):
         address = arith.index_cast(i64, address)
@@ -105,7 +105,7 @@ def pointer_to(address: ir.Value) -> ir.Value:
 
 
 def advance(pointer: ir.Value, offset_bytes: int | ir.Value) -> ir.Value:
-    """Return `pointer` moved by a constant or an `index` of bytes."""
+    """Return `pointer` moved by `offset_bytes`, a constant or an `index`."""
     i8 = ir.IntegerType.get_signless(8)
     if isinstance(offset_bytes, int):
         if offset_bytes == 0:
@@ -131,7 +131,7 @@ def own_barrier(barriers: ir.Value, index: ir.Value) -> ir.Value:
 
 
 def mapped_barrier(barriers: ir.Value, index: ir.Value, rank: ir.Value) -> ir.Value:
-    """Return the counterpart of a barrier in CTA `rank`, as the type that the copy wants.
+    """Return the counterpart of `barriers[index]` in CTA `rank`, as the type that the copy wants.
 
     Upstream types the copy's barrier as a pointer into the CTA's own shared memory, although PTX
     wants the peer's there. Through an integer the pointer keeps its value; an address space cast

@@ -39,11 +39,11 @@ def issue(op: tile.CopyAsyncOp) -> None:
 
 
 def chunk_offsets(plan: tile.CopyPlanAttr, issue: str) -> Iterator[tuple[Offset, Offset]]:
-    """Yield the byte offsets of the chunks from both sides' starts, to build one copy for each.
+    """Yield the byte offsets of the chunks of `plan` from both sides' starts, to build a copy each.
 
-    Few chunks yield as many constants. For many, a loop nest is built around those that are
-    yielded, and ends when the iterator does; an elected lane finds the fastest loops written out
-    in it.
+    `issue` says who executes them: "thread", "warp" or "cta". Few chunks yield as many constants.
+    For many, a loop nest is built around those that are yielded, and ends when the iterator does;
+    an elected lane finds the fastest loops written out in it.
     """
     loops, src_steps, dst_steps = plan.loops, plan.src_steps, plan.dst_steps
     limit = MAX_UNROLLED[issue]

@@ -11,8 +11,8 @@ from typing import TypeAlias
 from mlir import ir
 from mlir.dialects import arith
 
+from ..builders import i32
 from ..dialects import tile
-from .threads import i32
 
 Index: TypeAlias = int | ir.Value
 """A constant, or an `i32`."""

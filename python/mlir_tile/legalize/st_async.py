@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, llvm, scf
 
+from ..builders import i32, if_true
 from ..dialects import tile
 from ..scripted import PassFailure
 from .addresses import Side, advance, mapped_barrier
 from .rounds import Index, Place, add, places_of
-from .threads import i32, if_true, thread_in
+from .threads import thread_in
 
 MAX_LOADED_WORDS = 32
 """Registers that the loads of rounds may fill before the first store."""

@@ -5,16 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mlir import ir
-from mlir.dialects import arith, gpu, nvvm, scf
+from mlir.dialects import arith, gpu, nvvm
 
+from ..builders import i32, if_true
 from ..dialects import tile
 
 LANES = 32
-
-
-def i32(value: int) -> ir.Value:
-    """Return a constant of 32 bits, which is what addresses in shared memory need."""
-    return arith.constant(ir.IntegerType.get_signless(32), value)
 
 
 def thread_in(op: tile.CopyAsyncOp) -> ir.Value:
@@ -53,15 +49,6 @@ def known_block_size(op: ir.Operation) -> list[int] | None:
             return None if known is None else list(ir.DenseI32ArrayAttr(known))
         parent = parent.parent
     return None
-
-
-@contextmanager
-def if_true(condition: ir.Value) -> Iterator[None]:
-    """Build an `scf.if` around what is built inside."""
-    branch = scf.IfOp(condition)
-    with ir.InsertionPoint(branch.then_block):
-        yield
-        scf.yield_([])
 
 
 @contextmanager

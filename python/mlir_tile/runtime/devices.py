@@ -24,7 +24,11 @@ CURRENT = -1
 
 @dataclass(frozen=True)
 class Device:
-    """One GPU as the driver describes it; `shared_bytes_per_block` is the limit after opting in."""
+    """GPU number `ordinal` as the driver describes it.
+
+    `name` is its product name, `compute_capability` major and minor, and `multiprocessors` how many
+    it has. `shared_bytes_per_block` is the limit after opting in, `memory_bytes` all of its memory.
+    """
 
     ordinal: int
     name: str
@@ -45,7 +49,10 @@ class Device:
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """What `device="cuda"` would find; `reason` says why it is not usable, or is empty."""
+    """What `device="cuda"` would find: `driver_version`, the driver's of CUDA, and all `devices`.
+
+    `reason` says why it is not usable, or is empty.
+    """
 
     driver_version: str
     devices: tuple[Device, ...]

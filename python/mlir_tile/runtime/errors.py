@@ -41,7 +41,11 @@ class CompileError(Error):
 
 @dataclass(frozen=True)
 class Launch:
-    """A kernel launch as the host program asked for it."""
+    """A launch of `kernel` as the host program asked for it.
+
+    `grid` and `cluster` are in CTAs, `block` in threads; `shared_bytes` is the dynamic shared
+    memory.
+    """
 
     kernel: str
     grid: tuple[int, int, int]

@@ -47,8 +47,9 @@ class Executable:
     """A compiled program: its PTX by `gpu.module`, and host functions to invoke.
 
     `module` is the host program in the LLVM dialect, with `gpu.binary` ops that hold PTX or a
-    cubin; `signatures` gives for each host function its `Signature`, or the list of its argument
-    types (MLIR types or their text) from before it was lowered.
+    cubin, and `ptx` the same by name; `signatures` gives for each host function its `Signature`, or
+    the list of its argument types (MLIR types or their text) from before it was lowered.
+    `opt_level` is LLVM's for the host.
     """
 
     def __init__(

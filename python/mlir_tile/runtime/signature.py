@@ -160,7 +160,10 @@ Argument = Scalar | MemRef
 
 @dataclass(frozen=True)
 class Signature:
-    """The arguments of a host function, and its result if it is a scalar."""
+    """The `arguments` of the host function `name`, and its `result` if it is a scalar.
+
+    `unsupported` says why Python cannot call it, or is empty.
+    """
 
     name: str
     arguments: tuple[Argument, ...]
@@ -169,7 +172,7 @@ class Signature:
 
     @classmethod
     def of(cls, name: str, types: Sequence[Any], results: Sequence[Any] = ()) -> Signature:
-        """Make a signature from MLIR types, or from their text."""
+        """Make the signature of `name` from MLIR `types` and `results`, or from their text."""
         context = next((t.context for t in types if isinstance(t, ir.Type)), None) or ir.Context()
         with context:
             arguments = []
@@ -188,7 +191,7 @@ class Signature:
         return cls(name, tuple(arguments), result)
 
     def convert(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Return one C value for each argument, and what must live as long as those."""
+        """Return a C value for each of `values`, and what must live as long as those."""
         if self.unsupported:
             raise TypeError(f"'{self.name}' cannot be called from Python: {self.unsupported}")
         if len(values) != len(self.arguments):
@@ -205,7 +208,7 @@ class Signature:
 
 
 def signatures_of(module: ir.Module) -> dict[str, Signature]:
-    """Return the signatures of the functions with `llvm.emit_c_interface`: those one can call.
+    """Return the signatures of what one can call of `module`: with `llvm.emit_c_interface`.
 
     To be asked before the functions are lowered: afterwards the types are gone.
     """

@@ -31,7 +31,11 @@ class Policy:
 
 @dataclass
 class Report:
-    """What a launch did."""
+    """What a launch of `kernel` did.
+
+    `steps` are instructions that warps executed, `clusters` those that ran, `copies` the bulk
+    copies, `copied_bytes` their bytes, and `interleavings` the schedules that were tried.
+    """
 
     kernel: str
     steps: int = 0

@@ -99,7 +99,7 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter of a function; sizes in bytes."""
+    """The parameter `name` of a function, of `size` bytes at multiples of `align` bytes."""
 
     name: str
     size: int
@@ -108,7 +108,12 @@ class Param:
 
 @dataclass(slots=True)
 class Variable:
-    """A variable of a state space; `init` holds bytes, `pointers` what is filled in at load."""
+    """The variable `name` of the state space `space`, such as `shared` or `global`.
+
+    It has `size` bytes at multiples of `align` bytes. `init` holds its first bytes, `pointers` what
+    is filled in at load: where, the variable pointed to, and an offset. An `external` one is
+    declared only.
+    """
 
     name: str
     space: str
@@ -121,7 +126,13 @@ class Variable:
 
 @dataclass(slots=True)
 class Function:
-    """A kernel or a device function; `body` is None for a declaration."""
+    """The function `name`, a kernel where `is_entry`, declared in `line`.
+
+    `params` and `returns` are what it takes and gives. `registers` are types by name, `variables`
+    those declared inside, `labels` places in `body` by scope and name, and `tables` the targets of
+    indirect branches. `body` is None for a declaration. `reqntid`, `maxntid` and
+    `reqnctapercluster` are the directives of that name, or None.
+    """
 
     name: str
     is_entry: bool
@@ -148,7 +159,10 @@ Kernel = Function
 
 @dataclass(slots=True)
 class Module:
-    """A parsed PTX file."""
+    """A parsed PTX file: its `version` and `target`, and `functions` and `variables` by name.
+
+    `lines` maps lines of the file to lines of its source.
+    """
 
     version: str
     target: str

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What every program around a tile copy repeats, as builders over upstream's ops.
+
+A kernel in a `gpu.module`, its buffers and barriers, a launch with clusters, and a host function
+that moves the arguments. Each function builds plain upstream IR where the insertion point stands,
+with the current location, and hands out the ops and values that it made; anything beyond is
+upstream's own builders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from mlir import ir
+from mlir.dialects import arith, func, gpu, memref, scf
+from mlir.dialects._gpu_ops_gen import LaunchFuncOp  # the exported one knows no clusters
+
+Extent: TypeAlias = int | ir.Value
+"""A constant, or an `index`."""
+Extents: TypeAlias = Extent | tuple[Extent, Extent, Extent]
+"""The extents in x, y and z; one alone is that in x."""
+
+WORKGROUP = "#gpu.address_space<workgroup>"
+
+
+def index(value: int) -> ir.Value:
+    """Return a constant `value` of type `index`."""
+    return arith.constant(ir.IndexType.get(), value)
+
+
+def i32(value: int) -> ir.Value:
+    """Return a constant `value` of 32 bits."""
+    return arith.constant(ir.IntegerType.get_signless(32), value)
+
+
+def workgroup_memref(
+    shape: Sequence[int], element_type: ir.Type, layout: ir.Attribute | None = None
+) -> ir.MemRefType:
+    """Return the type of a buffer in a CTA's shared memory.
+
+    `shape` and `layout` are in elements of `element_type`; without a layout, rows lie side by side.
+    """
+    space = ir.Attribute.parse(WORKGROUP)
+    return ir.MemRefType.get(shape, element_type, layout, space)
+
+
+def barrier_group(count: int = 1) -> ir.Type:
+    """Return the type of a group of `count` mbarriers, for `nvgpu.mbarrier_create`."""
+    return ir.Type.parse(
+        f"!nvgpu.mbarrier.group<memorySpace = {WORKGROUP}, num_barriers = {count}>"
+    )
+
+
+@contextmanager
+def if_true(condition: ir.Value) -> Iterator[None]:
+    """Build an `scf.if` on `condition`, an `i1`, around what is built inside."""
+    branch = scf.IfOp(condition)
+    with ir.InsertionPoint(branch.then_block):
+        yield
+        scf.yield_([])
+
+
+def tile_at(buffer: ir.Value, place: Extent) -> ir.Value:
+    """Return the tile at `place` of the first dimension of `buffer`, as a view of it.
+
+    `buffer` is a strided memref of two dimensions or more, such as the stages of a ring.
+    """
+    type_ = ir.MemRefType(buffer.type)
+    strides, start = type_.get_strides_and_offset()
+    shape, dynamic = list(type_.shape), ir.ShapedType.get_dynamic_stride_or_offset()
+    known = isinstance(place, int) and dynamic not in (start, strides[0])
+    offset = start + place * strides[0] if known else dynamic
+    layout = ir.StridedLayoutAttr.get(offset, strides[1:])
+    result = ir.MemRefType.get(shape[1:], type_.element_type, layout, type_.memory_space)
+    values = [] if isinstance(place, int) else [place]
+    static = place if isinstance(place, int) else dynamic
+    rest = [0] * (len(shape) - 1)
+    return memref.SubViewOp(
+        result, buffer, values, [], [], [static, *rest], [1, *shape[1:]], [1] * len(shape)
+    ).result
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that `kernel` declares.
+
+    `function` is the `gpu.func`; `arguments` and `workgroup` are the values of its arguments and
+    of its buffers in shared memory. `name` is what a launch calls it by: that of its `gpu.module`
+    and its own. `block` is threads of a CTA, `cluster` CTAs of a cluster, in x, y and z.
+    """
+
+    function: gpu.GPUFuncOp
+    name: tuple[str, str]
+    arguments: list[ir.Value]
+    workgroup: list[ir.Value]
+    block: tuple[int, int, int]
+    cluster: tuple[int, int, int]
+
+
+@contextmanager
+def kernel(
+    module: ir.Module,
+    name: str,
+    arguments: Sequence[ir.Type],
+    *,
+    block: int | tuple[int, int, int],
+    cluster: int | tuple[int, int, int],
+    workgroup: Sequence[ir.MemRefType] = (),
+    insert_sync: bool = False,
+    gpu_module: str = "kernels",
+) -> Iterator[Kernel]:
+    """Declare kernel `name` in `module`, and build its body inside; it returns at the end.
+
+    `arguments` are the types of its arguments, `workgroup` those of its buffers in shared memory.
+    `block` is the threads of a CTA and `cluster` the CTAs of a cluster; both are written down, as
+    `known_block_size` and `known_cluster_size`. With `insert_sync` the compiler adds the fences
+    and cluster barriers that the copies need. `gpu_module` names the `gpu.module`, which is made
+    where it is missing.
+    """
+    sizes = {"known_block_size": _triple(block, 1), "known_cluster_size": _triple(cluster, 1)}
+    signature = ir.FunctionType.get(list(arguments), [])
+    with ir.InsertionPoint(_gpu_module(module, gpu_module)):
+        function = gpu.GPUFuncOp(signature, name, kernel=True)
+    for key, size in sizes.items():
+        function.attributes[key] = ir.DenseI32ArrayAttr.get(list(size))
+    if insert_sync:
+        function.attributes["tile.insert_sync"] = ir.UnitAttr.get()
+    function.attributes["workgroup_attributions"] = ir.IntegerAttr.get(
+        ir.IntegerType.get_signless(64), len(workgroup)
+    )
+    types = [*arguments, *workgroup]
+    body = function.body.blocks.append(*types, arg_locs=[function.location] * len(types))
+    values = list(body.arguments)
+    with ir.InsertionPoint(body):
+        yield Kernel(
+            function,
+            (gpu_module, name),
+            values[: len(arguments)],
+            values[len(arguments) :],
+            sizes["known_block_size"],
+            sizes["known_cluster_size"],
+        )
+        gpu.return_([])
+
+
+def launch(
+    name: tuple[str, str],
+    operands: Sequence[ir.Value],
+    *,
+    grid: Extents,
+    block: Extents,
+    cluster: Extents | None = None,
+    dynamic_shared_bytes: Extent | None = None,
+    after: Sequence[ir.Value] = (),
+) -> gpu.LaunchFuncOp:
+    """Build a launch of the kernel `name`, (`gpu.module`, `gpu.func`), with `operands`.
+
+    `grid` is CTAs, `block` threads of a CTA and `cluster` CTAs of a cluster, which divides `grid`.
+    `dynamic_shared_bytes` is the dynamic shared memory of each CTA. With tokens in `after` the
+    launch waits for them, and its result is a token; otherwise the host waits for the launch.
+    """
+    constants: dict[int, ir.Value] = {}
+
+    def value(extent: Extent) -> ir.Value:
+        if not isinstance(extent, int):
+            return extent
+        if extent not in constants:
+            constants[extent] = index(extent)
+        return constants[extent]
+
+    sizes = [value(extent) for size in (grid, block) for extent in _triple(size, 1)]
+    clusters = [] if cluster is None else [value(extent) for extent in _triple(cluster, 1)]
+    names = ("clusterSizeX", "clusterSizeY", "clusterSizeZ")
+    shared = dynamic_shared_bytes
+    return LaunchFuncOp(
+        gpu.AsyncTokenType.get() if after else None,
+        list(after),
+        list(name),
+        *sizes,
+        list(operands),
+        **dict(zip(names, clusters, strict=False)),
+        dynamicSharedMemorySize=i32(shared) if isinstance(shared, int) else shared,
+    )
+
+
+def main(
+    module: ir.Module,
+    kernel: Kernel,
+    *,
+    grid: Extents,
+    copy_in: Sequence[int],
+    copy_out: Sequence[int],
+    name: str = "main",
+) -> func.FuncOp:
+    """Add the host function `name` to `module`, which launches `kernel` once over `grid` CTAs.
+
+    It takes what the kernel takes. Its memrefs are the host's: each has a buffer on the device, to
+    which those at the places in `copy_in` are copied before the launch, and from which those in
+    `copy_out` are copied after it. Raises `ValueError` for places of no memref.
+    """
+    types = [argument.type for argument in kernel.arguments]
+    memrefs = [place for place, type_ in enumerate(types) if isinstance(type_, ir.MemRefType)]
+    for argument, places in ("copy_in", copy_in), ("copy_out", copy_out):
+        if not set(places) <= set(memrefs):
+            raise ValueError(
+                f"{argument} must be places of the kernel's memrefs, {memrefs}, got {places}"
+            )
+    with ir.InsertionPoint(module.body):
+        function = func.FuncOp(name, (types, []))
+    function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
+    token = gpu.AsyncTokenType.get()
+    with ir.InsertionPoint(function.add_entry_block()):
+        given = list(function.arguments)
+        operands = list(given)
+        ready = gpu.WaitOp(token, []).result
+        for place in memrefs:
+            operands[place], ready = gpu.alloc(types[place], token, [ready], [], [])
+        for place in copy_in:
+            ready = gpu.memcpy(token, [ready], operands[place], given[place])
+        ready = launch(
+            kernel.name,
+            operands,
+            grid=grid,
+            block=kernel.block,
+            cluster=kernel.cluster,
+            after=[ready],
+        ).result
+        for place in copy_out:
+            ready = gpu.memcpy(token, [ready], given[place], operands[place])
+        for place in memrefs:
+            ready = gpu.dealloc(token, [ready], operands[place])
+        gpu.WaitOp(None, [ready])
+        func.return_([])
+    return function
+
+
+def _triple(extents: object, fill: int) -> tuple[int, int, int]:
+    """Return the extents in x, y and z."""
+    triple = extents if isinstance(extents, tuple) else (extents, fill, fill)
+    x, y, z = triple
+    return x, y, z
+
+
+def _gpu_module(module: ir.Module, name: str) -> ir.Block:
+    """Return the body of the `gpu.module` of that name, made where it is missing."""
+    module.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
+    for op in module.body:
+        if isinstance(op, gpu.GPUModuleOp) and op.sym_name.value == name:
+            return op.bodyRegion.blocks[0]
+    with ir.InsertionPoint(module.body):
+        made = gpu.GPUModuleOp(name)
+    return made.bodyRegion.blocks.append()

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Builders of the tile dialect, one for each op.
+
+Numbers may be ints, which become constants, or values of `index` or integer type, which are
+converted. Without `loc` an op has the current location, or, where that says nothing, the line of
+the caller, so that diagnostics point there. `TypeError` and `ValueError` name the argument and
+are raised before any op is made; what only the IR around tells is the verifier's to say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from mlir import ir
+from mlir._mlir_libs import _mlir
+
+from .. import _tile
+from ._tile_enum_gen import Issue, Scope
+from ._tile_operands import (
+    Barrier,
+    BarrierOperands,
+    Number,
+    Place,
+    Scalar,
+    is_int,
+    issue_of,
+    memref_of,
+    offsets_of,
+    parity_of,
+    scope_of,
+    value_of,
+    wrong_type,
+)
+from ._tile_ops_gen import (
+    ArriveOp,
+    AssumeMultipleOp,
+    CopyAsyncOp,
+    ExpectOp,
+    OffsetOp,
+    SliceOp,
+    ViewOp,
+    WaitOp,
+)
+
+_mlir.globals.register_traceback_file_exclusion(__file__)
+
+MAX_CLUSTER_SIZE = 16
+
+
+def _rank(given: object, context: ir.Context) -> Scalar:
+    return Scalar("rank", ir.IntegerType.get_signless(32, context), given, MAX_CLUSTER_SIZE)
+
+
+def copy_async(
+    src: ir.Value,
+    dst: ir.Value,
+    barrier: Barrier,
+    *,
+    rank: Number,
+    issue: str | Issue = "thread",
+    variant: str | None = None,
+    plan: _tile.CopyPlanAttr | None = None,
+    loc: ir.Location | None = None,
+    ip: ir.InsertionPoint | None = None,
+) -> CopyAsyncOp:
+    """Copy the tile `src` into the counterpart of `dst` in CTA `rank` of the cluster.
+
+    The bytes complete on the counterpart of `barrier` there: a group of one mbarrier, or `(group,
+    index)`. `rank` is linear within the cluster and never the CTA's own. `issue` says who executes
+    the op: "thread", "warp" or "cta". `variant` forces one way of copying, and `plan` gives what
+    the analysis would find. `loc` and `ip` say where the op stands.
+    """
+    src, dst = memref_of("src", src), memref_of("dst", dst)
+    target, number = BarrierOperands(barrier), _rank(rank, src.context)
+    executes = issue_of(issue)
+    if not isinstance(variant, str | ir.StringAttr | None):
+        raise wrong_type("variant", "the name of a variant or None", variant)
+    if not isinstance(plan, ir.Attribute | None):
+        raise wrong_type("plan", "a CopyPlanAttr or None", plan)
+    place = Place.of(src.context, loc, ip)
+    return CopyAsyncOp(
+        src,
+        dst,
+        number.at(place),
+        target.group,
+        target.index.at(place),
+        issue=executes,
+        variant=variant,
+        plan=plan,
+        loc=place.loc,
+        ip=place.ip,
+    )
+
+
+def arrive(
+    barrier: Barrier,
+    *,
+    rank: Number,
+    scope: str | Scope = "cta",
+    loc: ir.Location | None = None,
+    ip: ir.InsertionPoint | None = None,
+) -> ArriveOp:
+    """Arrive on the counterpart of `barrier` in CTA `rank` of the cluster.
+
+    `barrier` is a group of one mbarrier, or `(group, index)`; `rank` is linear, and may be the
+    CTA's own. `scope` is "cta", or "cluster" where the arrival hands over ordinary stores. `loc`
+    and `ip` say where the op stands.
+    """
+    target = BarrierOperands(barrier)
+    number, ordered = _rank(rank, target.group.context), scope_of(scope)
+    place = Place.of(target.group.context, loc, ip)
+    return ArriveOp(
+        target.group,
+        target.index.at(place),
+        number.at(place),
+        scope=ordered,
+        loc=place.loc,
+        ip=place.ip,
+    )
+
+
+def expect(
+    barrier: Barrier,
+    destinations: ir.Value | Sequence[ir.Value],
+    *,
+    loc: ir.Location | None = None,
+    ip: ir.InsertionPoint | None = None,
+) -> ExpectOp:
+    """Arrive on `barrier` and expect the bytes of one copy into each of `destinations`.
+
+    `barrier` is a group of one mbarrier, or `(group, index)`, of the executing CTA. `destinations`
+    is a tile or a sequence of tiles, one for each copy into it. `loc` and `ip` say where the op
+    stands.
+    """
+    target = BarrierOperands(barrier)
+    given = destinations if isinstance(destinations, Sequence) else [destinations]
+    tiles = [memref_of("destinations", tile) for tile in given]
+    if not tiles:
+        raise ValueError("destinations must name at least one tile, got none")
+    place = Place.of(target.group.context, loc, ip)
+    return ExpectOp(target.group, target.index.at(place), tiles, loc=place.loc, ip=place.ip)
+
+
+def wait(
+    barrier: Barrier,
+    parity: Number | bool,
+    *,
+    max_spins: int | None = None,
+    scope: str | Scope = "cta",
+    loc: ir.Location | None = None,
+    ip: ir.InsertionPoint | None = None,
+) -> WaitOp:
+    """Wait for the phase of `parity` of `barrier` to complete.
+
+    `barrier` is a group of one mbarrier, or `(group, index)`, of the executing CTA. `parity` is
+    False for the first phase, then by turns; of a number the lowest bit counts. After `max_spins`
+    tries in a row the kernel traps. `scope` is "cta", or "cluster" where the phase hands over
+    ordinary stores of peers. `loc` and `ip` say where the op stands.
+    """
+    target = BarrierOperands(barrier)
+    phase, ordered = parity_of(parity, target.group.context), scope_of(scope)
+    if max_spins is not None and not is_int(max_spins):
+        raise wrong_type("max_spins", "an int or None", max_spins)
+    place = Place.of(target.group.context, loc, ip)
+    return WaitOp(
+        target.group,
+        target.index.at(place),
+        phase.at(place),
+        max_spins=max_spins,
+        scope=ordered,
+        loc=place.loc,
+        ip=place.ip,
+    )
+
+
+def view(
+    source: ir.Value,
+    layout: _tile.LayoutAttr,
+    offset: Number = 0,
+    *,
+    loc: ir.Location | None = None,
+    ip: ir.InsertionPoint | None = None,
+) -> ir.Value:
+    """Return the elements of `source`, a flat memref, from `offset` on as a tile with `layout`.
+
+    `offset` counts elements; the shape of the result is that of `layout`. `loc` and `ip` say where
+    the op stands.
+    """
+    source = memref_of("source", source)
+    if not isinstance(layout, _tile.LayoutAttr):
+        raise wrong_type("layout", "a LayoutAttr", layout)
+    static, values = offsets_of("offset", [offset], source.context)
+    place = Place.of(source.context, loc, ip)
+    shape = [mode if isinstance(mode, int) else math.prod(mode) for mode in layout.shape]
+    type_ = ir.MemRefType.get(
+        shape, source.type.element_type, layout, source.type.memory_space, loc=place.loc
+    )
+    operands = [value.at(place) for value in values]
+    return ViewOp(type_, source, operands, static, loc=place.loc, ip=place.ip).result
+
+
+def slice(
+    source: ir.Value,
+    offsets: Sequence[Number],
+    sizes: Sequence[int],
+    *,
+    loc: ir.Location | None = None,
+    ip: ir.InsertionPoint | None = None,
+) -> ir.Value:
+    """Return the region of `source` of `sizes` coordinates from `offsets` on, in each dimension.
+
+    `source` has a `#tile.layout`, and the result's layout is what follows. Raises `ValueError` for
+    a region that leaves `source` or is not a layout. `loc` and `ip` say where the op stands.
+    """
+    source = memref_of("source", source)
+    if not isinstance(source.type.layout, _tile.LayoutAttr):
+        raise wrong_type("source", "a memref with a #tile.layout", source)
+    shape = source.type.shape
+    for argument, given in ("offsets", offsets), ("sizes", sizes):
+        if not isinstance(given, Sequence) or len(given) != len(shape):
+            raise wrong_type(argument, f"a sequence of {len(shape)}", given)
+    static, values = offsets_of("offsets", offsets, source.context)
+    constants = [None if isinstance(offset, ir.Value) else offset for offset in offsets]
+    for dimension, (start, size, extent) in enumerate(zip(constants, sizes, shape, strict=True)):
+        if not is_int(size):
+            raise wrong_type("sizes", "ints", size)
+        if size < 1 or (start or 0) + size > extent:
+            raise ValueError(
+                f"sizes must be at least 1 and stay inside of dimension {dimension} of {extent}, "
+                f"got {size} from {'a run-time offset' if start is None else start} on"
+            )
+    type_ = _tile.slice_type(source.type, constants, list(sizes))
+    place = Place.of(source.context, loc, ip)
+    operands = [value.at(place) for value in values]
+    return SliceOp(type_, source, operands, static, list(sizes), loc=place.loc, ip=place.ip).result
+
+
+def offset(
+    tile: ir.Value,
+    *,
+    loc: ir.Location | None = None,
+    ip: ir.InsertionPoint | None = None,
+) -> ir.Value:
+    """Return the elements from the buffer's start to `tile`, before the swizzle, as an `index`.
+
+    `tile` has a `#tile.layout`. `loc` and `ip` say where the op stands.
+    """
+    tile = memref_of("tile", tile)
+    if not isinstance(tile.type.layout, _tile.LayoutAttr):
+        raise wrong_type("tile", "a memref with a #tile.layout", tile)
+    place = Place.of(tile.context, loc, ip)
+    return OffsetOp(tile, loc=place.loc, ip=place.ip).result
+
+
+def assume_multiple(
+    value: ir.Value,
+    divisor: int,
+    *,
+    loc: ir.Location | None = None,
+    ip: ir.InsertionPoint | None = None,
+) -> ir.Value:
+    """Return `value`, an index or an integer, with the promise that `divisor` divides it.
+
+    The analysis takes it for granted. `divisor` is at least 1. `loc` and `ip` say where the op
+    stands.
+    """
+    value = value_of("value", "an index or an integer value", value)
+    if not isinstance(value.type, ir.IndexType | ir.IntegerType):
+        raise wrong_type("value", "an index or an integer value", value)
+    if not is_int(divisor):
+        raise wrong_type("divisor", "an int", divisor)
+    if divisor < 1:
+        raise ValueError(f"divisor must be at least 1, got {divisor}")
+    place = Place.of(value.context, loc, ip)
+    return AssumeMultipleOp(value, divisor, loc=place.loc, ip=place.ip).result

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Variants of the copy from outside of this package.
+
+A variant declares what it needs, and the analysis makes its plans and proves them like any other:
+the regions, the alignment of every address, the bytes of one phase. From Python comes what issues
+the copies of a plan. A package makes its variants known by an entry point of the group
+`mlir_tile.variants` that names the module that registers them; docs/extending.md has an example.
+
+Registration is for the whole process, and for modules that are parsed afterwards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from sys import modules
+
+from . import _tile
+from .dialects import tile
+from .legalize.addresses import Side, advance, mapped, mapped_barrier, pointer_to
+from .legalize.bulk import chunk_offsets
+from .legalize.copy_async import VARIANTS
+from .legalize.threads import one_thread_of, thread_in
+
+__all__ = [
+    "ENTRY_POINTS",
+    "Cost",
+    "Issue",
+    "Side",
+    "advance",
+    "chunk_offsets",
+    "identity",
+    "mapped",
+    "mapped_barrier",
+    "names",
+    "one_thread_of",
+    "pointer_to",
+    "register_variant",
+    "replace_variant",
+    "thread_in",
+]
+
+ENTRY_POINTS = "mlir_tile.variants"
+"""The group of entry points that are loaded when `mlir_tile` is imported."""
+
+Issue = Callable[[tile.CopyAsyncOp], None]
+"""Builds, at the current insertion point, what issues the copies of `op.plan`.
+
+All of `op.plan.total_bytes` must arrive, and complete on the barrier of CTA `op.rank`. It computes
+no stride: what the plan says was proved, and nothing else was.
+"""
+
+BUILT_IN = tuple(VARIANTS)
+MAX_GRANULE_BYTES = 1024
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The estimate by which the analysis compares a variant with the others, in clk for one tile.
+
+    It is `base_clk + clk_per_copy * n + clk_per_byte * bytes`, where `n` is how many copies one
+    thread issues and `bytes` are those of the tile.
+    """
+
+    base_clk: float = 0.0
+    clk_per_copy: float = 0.0
+    clk_per_byte: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("base_clk", "clk_per_copy", "clk_per_byte"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not math.isfinite(value):
+                raise TypeError(f"{name} must be a finite number, got {value!r}")
+            if not 0 <= value <= 1e9:
+                raise ValueError(f"{name} must be in 0 to 1e9, got {value!r}")
+
+
+@dataclass(frozen=True)
+class _Registration:
+    """What is known of a variant from outside; `declared` is what the analysis was told."""
+
+    issue: Issue
+    module: str
+    declared: str
+
+
+_registered: dict[str, _Registration] = {}
+
+
+def register_variant(
+    name: str,
+    issue: Issue,
+    *,
+    granule_bytes: int,
+    most_bytes: int | None = None,
+    spread: bool = False,
+    cost: Cost | None = None,
+) -> None:
+    """Make the variant `name` known, whose plans `issue` turns into ops.
+
+    The analysis cuts a tile into the longest runs that both layouts share, and proves that the
+    bytes of each, and the address of each on both sides, are multiples of `granule_bytes`, a power
+    of two. Runs longer than `most_bytes` are cut into equal copies that are not. With `spread` all
+    threads that execute the op share the copies, thread `t` of `plan.threads` those with the
+    numbers `t`, `t + plan.threads`, ..., and `issue(thread)` cannot be this variant; otherwise one
+    of them issues all. `cost` lets the analysis choose it; without it a copy has to say
+    `variant = "name"`.
+
+    Registering a name again from the same module replaces it. Raises `TypeError` and `ValueError`
+    by the name of the argument.
+    """
+    if not isinstance(name, str) or not re.fullmatch("[a-z_][a-z0-9_]*", name):
+        raise ValueError(f"name must be lower-case letters, digits and '_', got {name!r}")
+    if name in BUILT_IN:
+        raise ValueError(f"name must be new, got {name!r}; replace_variant() replaces what issues")
+    if not isinstance(granule_bytes, int) or isinstance(granule_bytes, bool):
+        raise TypeError(f"granule_bytes must be an int, got {granule_bytes!r}")
+    if not 1 <= granule_bytes <= MAX_GRANULE_BYTES or granule_bytes & (granule_bytes - 1):
+        raise ValueError(
+            f"granule_bytes must be a power of two in 1 to {MAX_GRANULE_BYTES}, got {granule_bytes}"
+        )
+    if most_bytes is not None:
+        if not isinstance(most_bytes, int) or isinstance(most_bytes, bool):
+            raise TypeError(f"most_bytes must be an int or None, got {most_bytes!r}")
+        if most_bytes < 1 or most_bytes % granule_bytes:
+            raise ValueError(
+                f"most_bytes must be a multiple of granule_bytes, {granule_bytes}, got {most_bytes}"
+            )
+    if cost is not None and not isinstance(cost, Cost):
+        raise TypeError(f"cost must be a Cost or None, got {cost!r}")
+    _keep(name, issue, f"{granule_bytes} {most_bytes} {bool(spread)} {cost}")
+    clk = None if cost is None else (cost.base_clk, cost.clk_per_copy, cost.clk_per_byte)
+    _tile.declare_variant(name, granule_bytes, most_bytes or 0, bool(spread), clk)
+
+
+def replace_variant(name: str, issue: Issue) -> None:
+    """Let `issue` turn the plans of the project's own variant `name` into ops.
+
+    What the analysis proves and plans stays as it is. Replacing a variant again from the same
+    module replaces the replacement. Raises `TypeError` and `ValueError` by the name of the
+    argument.
+    """
+    if name not in BUILT_IN:
+        raise ValueError(f"name must be one of {', '.join(BUILT_IN)}, got {name!r}")
+    _keep(name, issue, "replaced")
+
+
+def _keep(name: str, issue: Issue, declared: str) -> None:
+    """Take over what issues the variant, unless another module has."""
+    if not callable(issue):
+        raise TypeError(f"issue must be callable, got {issue!r}")
+    module = getattr(issue, "__module__", None) or type(issue).__module__
+    known = _registered.get(name)
+    if known is not None and known.module != module:
+        raise ValueError(f"name must not be taken, got {name!r}, which is that of {known.module}")
+    _registered[name] = _Registration(issue, module, declared)
+    VARIANTS[name] = issue
+
+
+def names() -> list[str]:
+    """Return what `variant = "..."` may be: the project's own, then those registered, in order."""
+    return _tile.variant_names()
+
+
+def identity() -> str:
+    """Return a text that is the same only for the same variants from outside; "" without any.
+
+    It holds, for each, its name, what it declares, its module, the version of the package that
+    brings it, and a digest of the sources of that package (of the module, where it is in none).
+    """
+    versions = metadata.packages_distributions() if _registered else {}
+    lines = []
+    for name, known in sorted(_registered.items()):
+        top = known.module.partition(".")[0]
+        found = [f"{package} {metadata.version(package)}" for package in versions.get(top, [])]
+        lines.append(
+            f"{name}: {known.declared}; {known.module} {','.join(sorted(found))} "
+            f"{_sources_digest(known.module)}"
+        )
+    return "\n".join(lines)
+
+
+def _sources_digest(module: str) -> str:
+    """Return a digest of the Python sources that `module` belongs to."""
+    digest = hashlib.sha256()
+    top = modules.get(module.partition(".")[0])
+    folders = [Path(folder) for folder in getattr(top, "__path__", [])]
+    files = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    if not files and (file := getattr(modules.get(module), "__file__", None)):
+        files = [Path(file)]
+    for path in files:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def load_entry_points() -> None:
+    """Import the modules that installed packages name for the group `mlir_tile.variants`.
+
+    One that cannot be imported is a `RuntimeWarning`: its variants are then unknown by name.
+    """
+    for entry in metadata.entry_points(group=ENTRY_POINTS):
+        try:
+            entry.load()
+        except Exception as error:
+            warnings.warn(
+                f"cannot load the variants of {entry.value}, entry point {entry.name!r}: "
+                f"{type(error).__name__}: {error}",
+                RuntimeWarning,
+                stacklevel=2,
+            )

@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from .errors import report
+from .startup import end_on_interrupt, import_mlir_without_numpy
 
 if TYPE_CHECKING:
     from mlir_tile.viewer.model import Picture, Window
@@ -119,6 +120,9 @@ def main(argv: list[str] | None = None) -> int:
         usage.error("--copy is for a file")
     if [options.svg, options.html].count("-") == 2:
         usage.error("only one of --svg and --html can be standard output")
+    if argv is None:
+        end_on_interrupt()
+        import_mlir_without_numpy()
     return report(lambda: show(options))
 
 

@@ -22,24 +22,6 @@ from ._tile_ops_gen import (
     wait,
 )
 
-
-def _layout_html(self: LayoutAttr) -> str:
-    """Return a picture of the layout, for notebooks."""
-    from ..viewer.notebook import layout_html
-
-    return layout_html(self)
-
-
-def _plan_html(self: CopyPlanAttr) -> str:
-    """Return a picture of the plan, for notebooks."""
-    from ..viewer.notebook import plan_html
-
-    return plan_html(self)
-
-
-LayoutAttr._repr_html_ = _layout_html
-CopyPlanAttr._repr_html_ = _plan_html
-
 __all__ = [
     "ArriveOp",
     "AssumeMultipleOp",

@@ -49,8 +49,9 @@ def test_each_picture_has_a_command_and_is_small() -> None:
 
 
 def test_the_output_in_the_documentation_is_what_is_printed(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     found = SHOWN.findall((PROJECT / "docs" / "viewer.md").read_text())
     assert len(found) == 1
     command, text = found[0]

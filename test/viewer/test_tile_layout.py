@@ -175,6 +175,21 @@ def test_pictures_are_written_to_files_and_nothing_is_printed(
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize("width", [60, 90, 200])
+def test_as_many_columns_are_drawn_as_the_terminal_holds(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert main(["(4,64):(1,4) f32"]) == 0
+    grid = capsys.readouterr().out.split("\n\n")[1].splitlines()
+    assert len(grid) == 5
+    # One more column has longer numbers, and then all of them are wider.
+    assert 0.8 * width < max(map(len, grid)) <= width
+    assert main(["(4,64):(1,4) f32", "--columns", "40"]) == 0
+    labels = capsys.readouterr().out.split("\n\n")[1].splitlines()[0].split()
+    assert labels == [str(column) for column in range(40)]
+
+
 def test_a_tile_of_a_thousand_million_elements_takes_no_longer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -13,7 +13,11 @@ from .errors import report
 from .startup import end_on_interrupt, import_mlir_without_numpy
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mlir_tile.viewer.model import Picture, Window
+
+    Draw = Callable[[Window], Picture]
 
 DESCRIPTION = """\
 Show where the elements of a tile lie in its buffer, and how copies of it are cut.
@@ -136,25 +140,26 @@ def show(options: argparse.Namespace) -> None:
     import mlir_tile as mt
 
     with mt.context():
+        draw = pictures(options)
         if options.svg is None and options.html is None:
             from mlir_tile.viewer import terminal
 
             width = shutil.get_terminal_size((160, 24)).columns
             colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-            columns = options.columns or max(2, width // 14)
-            drawn = pictures(options, window(options, 16, columns))
+            drawn = fitted(options, draw, width)
             print("\n".join(terminal.render(picture, width, colored) for picture in drawn), end="")
             return
         from .compile import write
 
+        drawn = [picture(window(options, 32, 16)) for picture in draw]
         if options.svg is not None:
             from mlir_tile.viewer import svg
 
-            write(options.svg, svg.render(pictures(options, window(options, 32, 16))))
+            write(options.svg, svg.render(drawn))
         if options.html is not None:
             from mlir_tile.viewer import html
 
-            write(options.html, html.page(pictures(options, window(options, 32, 16))))
+            write(options.html, html.page(drawn))
 
 
 def window(options: argparse.Namespace, rows: int, columns: int) -> Window:
@@ -164,22 +169,44 @@ def window(options: argparse.Namespace, rows: int, columns: int) -> Window:
     return Window(options.rows or rows, options.columns or columns, options.at)
 
 
-def pictures(options: argparse.Namespace, window: Window) -> list[Picture]:
-    """Read the layouts or the file, and describe what there is to see."""
+def fitted(options: argparse.Namespace, draw: list[Draw], width: int) -> list[Picture]:
+    """Draw with as many columns as `width` characters hold, unless their number is given."""
+    from mlir_tile.viewer import terminal
+
+    found = []
+    for picture in draw:
+        columns = max(1, width // 5)
+        while True:
+            drawn = picture(window(options, 16, columns))
+            needed = max((terminal.width_of(grid, drawn.color) for grid in drawn.grids), default=0)
+            if options.columns or columns == 1 or needed <= width:
+                break
+            # Half of what is too much: fewer columns have shorter numbers too.
+            columns -= max(1, columns * (needed - width) // needed // 2)
+        found.append(drawn)
+    return found
+
+
+def pictures(options: argparse.Namespace) -> list[Draw]:
+    """Read the layouts or the file; return what describes each picture there is to see."""
     from mlir_tile.viewer import copies, model, notation
 
     from .source import read_module
 
+    def draw(copy: copies.Copy) -> Draw:
+        return lambda window: model.picture_of_copy(copy, options.color, window)
+
     if len(options.what) == 2:
         src, dst = map(notation.parse, options.what)
         threads = options.threads or 256
-        copy = copies.between(src, dst, options.issue or "thread", options.variant, threads)
-        return [model.picture_of_copy(copy, options.color, window)]
+        issue = options.issue or "thread"
+        return [draw(copies.between(src, dst, issue, options.variant, threads))]
     (what,) = options.what
     if not is_file(what):
         if options.color == "chunk":
             raise ValueError("one layout has no chunks: give two, or --color bank or phase")
-        return [model.picture_of_layout(notation.parse(what), options.color, window)]
+        spec = notation.parse(what)
+        return [lambda window: model.picture_of_layout(spec, options.color, window)]
     found = copies.analyzed(read_module(what))
     if not found:
         raise ValueError(f"{what}: no tile.copy_async in it to show")
@@ -187,7 +214,7 @@ def pictures(options: argparse.Namespace, window: Window) -> list[Picture]:
         if options.copy > len(found):
             raise ValueError(f"{what}: copy {options.copy} is not there, it has {len(found)}")
         found = [found[options.copy - 1]]
-    return [model.picture_of_copy(copy, options.color, window) for copy in found]
+    return [draw(copy) for copy in found]
 
 
 if __name__ == "__main__":

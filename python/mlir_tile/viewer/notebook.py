@@ -20,4 +20,4 @@ def layout_html(layout: Any) -> str:
 
 def plan_html(plan: Any) -> str:
     """Return a plan as HTML: both buffers byte by byte, a row for each round of all banks."""
-    return html.fragment(model.picture_of_plan(plan, model.Window()))
+    return html.fragment(model.picture_of_plan(plan, model.Window(rows=16)))

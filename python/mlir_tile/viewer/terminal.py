@@ -22,23 +22,34 @@ def render(picture: Picture, width: int, colored: bool) -> str:
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
+def width_of(grid: Grid, color: str) -> int:
+    """Return how many characters wide the cells of a grid are drawn."""
+    edge, size = _sizes(grid, color)
+    return edge + (size + 1) * len(grid.column_labels)
+
+
+def _sizes(grid: Grid, color: str) -> tuple[int, int]:
+    """Return the width of the row labels and of a cell."""
+    texts = [_text(cell, grid, color) for cell in grid.cells()]
+    return max(map(len, grid.row_labels)), max(map(len, [*texts, *grid.column_labels]))
+
+
 def _grid(grid: Grid, color: str, colored: bool) -> tuple[list[str], int]:
-    """Return the lines of a grid, and how many characters each of them shows."""
-    texts = [[_text(cell, grid, color) for cell in row] for row in grid.rows]
-    size = max(len(text) for row in [*texts, grid.column_labels] for text in row)
-    edge = max(map(len, grid.row_labels))
-    lines = [" " * edge + "".join(f" {label:>{size}}" for label in grid.column_labels)]
-    for label, row, cells in zip(grid.row_labels, texts, grid.rows, strict=True):
-        shown = [f"{text:>{size}}" for text in row]
+    """Return the lines of a grid, all as long as shown, and that length."""
+    edge, size = _sizes(grid, color)
+    title = [f"{grid.title}: {grid.layout} {grid.element}"] if grid.title else []
+    width = width_of(grid, color)
+    padding = " " * (max([width, *map(len, title)]) - width)
+    lines = [line.ljust(width + len(padding)) for line in title]
+    labels = "".join(f" {label:>{size}}" for label in grid.column_labels)
+    lines.append(" " * edge + labels + padding)
+    for label, cells in zip(grid.row_labels, grid.rows, strict=True):
+        shown = [f"{_text(cell, grid, color):>{size}}" for cell in cells]
         if colored:
             shown = [_paint(t, c, grid, color) for t, c in zip(shown, cells, strict=True)]
-        missing = " " * (size + 1) * (len(grid.column_labels) - len(row))
-        lines.append(f"{label:>{edge}} " + " ".join(shown) + missing)
-    title = [f"{grid.title}: {grid.layout} {grid.element}"] if grid.title else []
-    width = edge + (size + 1) * len(grid.column_labels)
-    shown_width = max([width, *map(len, title)])
-    padded = [line.ljust(shown_width) for line in title]
-    return padded + [line + " " * (shown_width - width) for line in lines], shown_width
+        missing = " " * (size + 1) * (len(grid.column_labels) - len(cells))
+        lines.append(f"{label:>{edge}} " + " ".join(shown) + missing + padding)
+    return lines, width + len(padding)
 
 
 def _text(cell: Cell, grid: Grid, color: str) -> str:

@@ -108,6 +108,8 @@ COPIES = [
     ("(16,16):(16,1) f64", "(16,16):(1,16) f64", "warp"),
     ("(100):(1) f32 offset 4", "(100):(1) f32", "warp"),
     ("(8,64):(64,1) i4", "(8,64):(128,1) i4", "thread"),
+    # The last group of lanes is a single one, without conflicts.
+    ("(25,4):(8,1) f32", "(25,4):(4,1) f32", "warp"),
 ]
 
 

@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -128,6 +132,33 @@ def test_cells_of_a_page_say_where_they_lie() -> None:
             assert group.get("data-bits") == str(grid.element_bits)
             chunk = cell.moved.chunk
             assert group.get("data-chunk") == (None if chunk is None else str(chunk))
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node to run the page's script")
+def test_the_script_of_a_page_tells_where_the_element_below_the_mouse_lies(tmp_path: Path) -> None:
+    page = html.page([])
+    script = page[page.index("<script>") + 8 : page.index("</script>")]
+    cell = {"at": "1,8", "place": "64", "piece": "8", "bits": "16", "chunk": "3", "clk": "2"}
+    program = tmp_path / "page.js"
+    program.write_text(
+        "const document = {getElementById: () => ({}), querySelectorAll: () => []};\n"
+        + script
+        + f"const box = {{left: 100, width: 80}}, dataset = {json.dumps(cell)};\n"
+        "const cell = {dataset, querySelector: () => ({getBoundingClientRect: () => box})};\n"
+        "console.log([99, 131, 179, 181].map(x => describe(cell, x)).join('\\n\\n'));\n"
+    )
+    done = subprocess.run(
+        ["node", str(program)], capture_output=True, text=True, timeout=60, check=True
+    )
+    shown = [dict(re.findall(r"^(\w+) +(\d+)$", part, re.MULTILINE)) | {"at": part.split("\n")[0]}
+             for part in done.stdout.strip().split("\n\n")]  # fmt: skip
+    for part, i in zip(shown, (0, 3, 7, 7), strict=True):
+        byte = (64 + i) * 2
+        assert part == {
+            "at": f"(1, {8 + i})", "place": str(64 + i), "byte": str(byte),
+            "bank": str(byte // 4 % 32), "copy": "3",
+        }  # fmt: skip
+    assert done.stdout.count("loaded in 2 clk instead of 1") == 4
 
 
 def test_text_has_the_same_numbers_with_and_without_colours() -> None:

@@ -38,6 +38,20 @@ static std::string coordinateText(const layout::Layout &layout, int64_t index) {
   return text;
 }
 
+std::string tile::layoutsText(const CopyProblem &problem) {
+  MLIRContext *context = problem.src.buffer.getContext();
+  auto seen = [&](const Tile &tile) {
+    layout::Layout layout = tile.layout;
+    layout.offset = tile.offset.known;
+    return LayoutAttr::get(context, layout, tile.offsetInDescriptor);
+  };
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "the source is " << seen(problem.src) << " and the destination "
+      << seen(problem.dst);
+  return text;
+}
+
 /// Both layouts, and the coordinate where they part.
 static std::string partingText(const CopyProblem &problem,
                                int64_t granuleBits) {
@@ -45,13 +59,8 @@ static std::string partingText(const CopyProblem &problem,
   src.offset = problem.src.offset.known;
   dst.offset = problem.dst.offset.known;
   int64_t bits = problem.src.elementBits;
-  MLIRContext *context = problem.src.buffer.getContext();
-  std::string text;
+  std::string text = layoutsText(problem);
   llvm::raw_string_ostream stream(text);
-  stream << "the source is "
-         << LayoutAttr::get(context, src, problem.src.offsetInDescriptor)
-         << " and the destination "
-         << LayoutAttr::get(context, dst, problem.dst.offsetInDescriptor);
   if (auto parting = layout::findParting(
           src, dst, granuleBits / std::gcd(granuleBits, bits)))
     stream << "; they part at coordinate "

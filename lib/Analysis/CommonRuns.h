@@ -18,6 +18,9 @@ std::variant<CopyPlan, Refusal> planCommonRuns(const CopyProblem &problem,
 std::optional<Refusal> checkDestinationAt(const CopyProblem &problem,
                                           int64_t granule);
 
+/// Both sides as they were traced, each as the layout of its whole offset.
+std::string layoutsText(const CopyProblem &problem);
+
 } // namespace tile
 
 #endif // TILE_ANALYSIS_COMMON_RUNS_H

@@ -2,6 +2,7 @@
 // Variant `st_async`: stores of 16, 8 or 4 bytes by
 // `st.async.shared::cluster.mbarrier::complete_tx::bytes`, spread over all
 // threads that execute the op. PTX wants each address aligned to its bytes.
+#include "lib/Analysis/Banks.h"
 #include "lib/Analysis/CommonRuns.h"
 #include "lib/Analysis/Cost.h"
 
@@ -14,9 +15,6 @@ using namespace tile;
 
 static constexpr int64_t kLargestStore = 16;
 static constexpr int64_t kSmallestStore = 4;
-static constexpr int64_t kLanes = 32;
-static constexpr int64_t kBanks = 32;
-static constexpr int64_t kWordBytes = 4;
 
 namespace {
 struct Loop {
@@ -52,17 +50,6 @@ static Loops loopsOf(const CopyPlan &plan) {
   return loops;
 }
 
-/// Clk in which the banks of shared memory give what some lanes load at once: a
-/// bank gives one word for each clk.
-static int64_t bankClk(SmallVectorImpl<int64_t> &words) {
-  llvm::sort(words);
-  words.erase(std::unique(words.begin(), words.end()), words.end());
-  int64_t perBank[kBanks] = {}, most = 0;
-  for (int64_t word : words)
-    most = std::max(most, ++perBank[word & (kBanks - 1)]);
-  return most;
-}
-
 /// Clk on the link for what some lanes store at once: lanes share a segment
 /// where each goes on where the one before it ends, and a line where they stay
 /// in it.
@@ -92,10 +79,6 @@ static StoreWork workOf(const CopyPlan &plan, const Stores &stores) {
   work.rounds = llvm::divideCeil(count, kLanes);
   work.isGathered = stores.parts() > 1;
   int64_t seen = std::min(work.rounds, mostRounds);
-  // Wide loads are given to a part of the warp at a time.
-  int64_t together =
-      std::min(kLanes, kLanes * kWordBytes /
-                           std::max<int64_t>(kWordBytes, stores.partBytes));
   for (int64_t round = 0; round < seen; ++round) {
     SmallVector<int64_t, 32> targets;
     SmallVector<int64_t, 32> sources;
@@ -111,18 +94,14 @@ static StoreWork workOf(const CopyPlan &plan, const Stores &stores) {
       targets.push_back(swizzled(plan.dstSwizzle, dst));
     }
     work.packetClk += packetClk(targets, stores.bytes);
-    for (int64_t part = 0; part < stores.parts(); ++part)
-      for (size_t first = 0; first < sources.size(); first += together) {
-        SmallVector<int64_t, 32> words;
-        for (int64_t src : ArrayRef(sources).slice(
-                 first, std::min<size_t>(together, sources.size() - first))) {
-          int64_t place =
-              swizzled(plan.srcSwizzle, src + part * stores.partStep);
-          for (int64_t byte = 0; byte < stores.partBytes; byte += kWordBytes)
-            words.push_back((place + byte) / kWordBytes);
-        }
-        work.bankClk += bankClk(words);
-      }
+    for (int64_t part = 0; part < stores.parts(); ++part) {
+      SmallVector<int64_t, 32> places =
+          llvm::map_to_vector<32>(sources, [&](int64_t src) {
+            return swizzled(plan.srcSwizzle, src + part * stores.partStep);
+          });
+      for (int64_t clk : loadClk(places, stores.partBytes))
+        work.bankClk += clk;
+    }
   }
   work.packetClk *= double(work.rounds) / seen;
   work.bankClk = work.bankClk * work.rounds / seen;
@@ -255,7 +234,7 @@ static CopyPlan ordered(const CopyPlan &plan, Stores stores, int64_t threads) {
         "{0} clk for a warp to load from the source, {1} without bank "
         "conflicts",
         llvm::divideCeil(work.bankClk, work.rounds * stores.parts()),
-        llvm::divideCeil(kLanes * stores.partBytes, kBanks * kWordBytes));
+        llvm::divideCeil(kLanes * stores.partBytes, kBanks * kBankBytes));
   }
   return best;
 }

@@ -3,6 +3,7 @@
 
 #include "dialect/TileDialect.h"
 #include "lib/Analysis/Bounds.h"
+#include "lib/Analysis/CommonRuns.h"
 #include "lib/Analysis/Variant.h"
 
 #include "mlir/IR/Matchers.h"
@@ -244,8 +245,8 @@ struct Considered {
 } // namespace
 
 /// Tells which variants were considered, and what each would cost.
-static void remarkOn(CopyAsyncOp op, ArrayRef<Considered> all,
-                     const Considered &chosen) {
+static void remarkOn(CopyAsyncOp op, const CopyProblem &problem,
+                     ArrayRef<Considered> all, const Considered &chosen) {
   InFlightDiagnostic diag = op.emitRemark();
   diag << "copied by " << chosen.variant->name << ": "
        << chosen.plan()->chunkBytes * chosen.plan()->count << " bytes in about "
@@ -268,6 +269,8 @@ static void remarkOn(CopyAsyncOp op, ArrayRef<Considered> all,
     if (!plan->remark.empty())
       note << ", " << plan->remark;
   }
+  if (chosen.plan()->count != 0)
+    diag.attachNote() << layoutsText(problem);
 }
 
 static LogicalResult analyze(CopyAsyncOp op, Operation *scope, Bounds bounds,
@@ -316,7 +319,7 @@ static LogicalResult analyze(CopyAsyncOp op, Operation *scope, Bounds bounds,
   if (plan.count != 0 && failed(ensureInside(op, problem, bounds)))
     return failure();
   if (remarks)
-    remarkOn(op, all, *best);
+    remarkOn(op, problem, all, *best);
   op.setPlanAttr(
       planAttr(op.getContext(), best->variant->name, plan, op.getIssue()));
   alignBuffer(problem.src, plan.alignment);

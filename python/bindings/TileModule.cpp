@@ -3,6 +3,7 @@
 // Compiled with RTTI, which nanobind needs and MLIR lacks, so it derives from
 // no MLIR class.
 #include "dialect/TileDialect.h"
+#include "lib/Analysis/Banks.h"
 #include "lib/Analysis/DeclaredVariant.h"
 #include "python/bindings/LayoutAttr.h"
 #include "python/bindings/ScriptedPass.h"
@@ -179,6 +180,17 @@ NB_MODULE(_tile, m) {
            "Whose ordinary accesses a tile.arrive or tile.wait orders.");
   tile::registerPasses();
 
+  m.def(
+      "load_clk",
+      [](std::vector<int64_t> places, int64_t bytes) {
+        if (bytes < 1)
+          throw nb::value_error("bytes must be positive");
+        return list(tile::loadClk(places, bytes));
+      },
+      nb::arg("places"), nb::arg("bytes"),
+      "Clocks in which the banks of shared memory give so many bytes at each "
+      "of the places (in bytes), which neighbouring lanes of a warp load at "
+      "once: a number for each group of lanes that is served together.");
   m.def("register_dialects", &tile::registerDialects, nb::arg("registry"),
         "Add the tile dialect to a dialect registry.");
   m.def("emit_error", &tile::emitError, nb::arg("op"), nb::arg("message"),

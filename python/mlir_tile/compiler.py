@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlir import ir
-from mlir.dialects import gpu
 from mlir.passmanager import PassManager
 
 from . import pipeline
@@ -117,6 +116,8 @@ def compile(
 
 def embedded_ptx(module: ir.Module) -> dict[str, str]:
     """Return the PTX of each `gpu.binary` in `module`, by the name of its `gpu.module`."""
+    from mlir.dialects import gpu
+
     found = {}
     for op in module.operation.regions[0].blocks[0]:
         if op.operation.name == "gpu.binary":

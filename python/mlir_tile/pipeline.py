@@ -37,10 +37,18 @@ class Options:
             raise ValueError(f"opt-level must be in 0 to 3, got {self.opt_level}")
 
 
+# A kernel's own buffers can only be aligned once it is a function.
+PREPARE = "tile-insert-sync, gpu-kernel-outlining"
+
+
+def plan(remarks: bool = False) -> str:
+    """Plan every copy of a module that was prepared."""
+    return f"tile-analyze-layout{'{remarks=true}' if remarks else ''}"
+
+
 def analyze(remarks: bool = False) -> str:
-    """Plan every copy. A kernel's own buffers can only be aligned once it is a function."""
-    plan = f"tile-analyze-layout{'{remarks=true}' if remarks else ''}"
-    return f"tile-insert-sync, gpu-kernel-outlining, {plan}, tile-check-sync"
+    """Plan every copy, and check the synchronisation around them."""
+    return f"{PREPARE}, {plan(remarks)}, tile-check-sync"
 
 
 def legalize(remarks: bool = False) -> str:

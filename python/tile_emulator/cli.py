@@ -2,7 +2,8 @@
 """The command line `tile-emulate`.
 
 Exit status: 0 on success, 1 with `error: ...` on stderr when the input, the launch or the kernel is
-wrong, 2 for wrong usage. Nothing goes to stdout but what the kernel prints, and `--stats`.
+wrong, 2 for wrong usage, 130 when interrupted. Nothing goes to stdout but what the kernel prints,
+and `--stats`.
 """
 
 from __future__ import annotations
@@ -175,6 +176,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except BrokenPipeError:
         return 1
+    except KeyboardInterrupt:
+        return 130
     except MemoryError:
         print("error: out of memory", file=sys.stderr)
         return 1

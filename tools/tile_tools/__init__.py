@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The command lines: tile-opt, tile-compile and tile-run."""
+"""The command lines: tile-opt, tile-compile, tile-run, tile-layout and tile-emulate."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import report
+from .startup import end_on_interrupt, import_mlir_without_numpy
 
 DESCRIPTION = """\
 Compile an MLIR module with tile ops and print what leaves a stage:
@@ -79,6 +80,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     """Run on `sys.argv`; return the exit status."""
+    end_on_interrupt()
+    import_mlir_without_numpy()
     options = parser().parse_args()
     return report(lambda: write(options.output, compiled(options)))
 

@@ -3,9 +3,13 @@
 
 import sys
 
+from .startup import end_on_interrupt, import_mlir_without_numpy
+
 
 def main() -> int:
     """Run mlir-opt on `sys.argv`; return its exit status."""
+    end_on_interrupt()
+    import_mlir_without_numpy()
     import mlir_tile.registration  # noqa: F401  (registers by being imported)
     from mlir_tile import _tile, scripted
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from .errors import report
 from .source import read_module
+from .startup import end_on_interrupt
 
 ARGUMENT_FORMS = """\
 argument forms:
@@ -144,6 +145,8 @@ def expect(arguments: Sequence[Any], left: int, right: int) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
+    if argv is None:
+        end_on_interrupt()
     usage = parser()
     options = usage.parse_args(argv)
     check_indices(options, usage)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from mlir import ir
 from mlir.rewrite import PatternRewriter, RewritePatternSet, walk_and_apply_patterns
 
-from ..scripted import PassFailure, register_pass
+from ..scripted import PassFailure
 from .arrive import legalize_arrive
 from .copy_async import legalize_copy_async
 from .expect import legalize_expect
@@ -41,7 +41,6 @@ def _guarded(pattern: Pattern, failures: list[BaseException]) -> Callable[..., b
     return apply
 
 
-@register_pass("tile-legalize-to-nvvm", "Rewrite tile ops, as planned, into NVVM")
 def legalize_to_nvvm(module: ir.Operation) -> None:
     """Rewrite every tile op of `module` but those on layouts, or fail by the name of one."""
     failures: list[BaseException] = []

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Stage run: the run-time library, the devices it runs on, and its errors."""
 
+from typing import TYPE_CHECKING, Any
+
 from mlir_tile.runtime.devices import Device, DeviceInfo, device_info
 from mlir_tile.runtime.errors import (
     CompileError,
@@ -11,8 +13,10 @@ from mlir_tile.runtime.errors import (
     Launch,
     LaunchError,
 )
-from mlir_tile.runtime.executable import Executable
-from mlir_tile.runtime.signature import Signature, signatures_of
+
+if TYPE_CHECKING:
+    from mlir_tile.runtime.executable import Executable
+    from mlir_tile.runtime.signature import Signature, signatures_of
 
 __all__ = [
     "CompileError",
@@ -29,3 +33,16 @@ __all__ = [
     "device_info",
     "signatures_of",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what calls functions, and NumPy with it, only where it is asked for."""
+    if name == "Executable":
+        from mlir_tile.runtime.executable import Executable
+
+        return Executable
+    if name in ("Signature", "signatures_of"):
+        from mlir_tile.runtime import signature
+
+        return getattr(signature, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The chunks of a plan: which one moves a byte, who issues it, and what its load costs.
+
+Reads `#tile.copy_plan` as its reference says; the clocks are the analysis's own.
+"""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._tile import load_clk
+
+LANES = 32
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The copy that moves some bytes: its number in issue order, and the thread that issues it.
+
+    `clk` is in how many clocks banks give what is loaded together with them: 1 without conflicts,
+    0 where no thread loads them. None without a copy, or without a choice of threads.
+    """
+
+    chunk: int | None = None
+    thread: int | None = None
+    clk: int = 0
+
+
+class Chunks:
+    """The copies of a plan, numbered in issue order: the last loop is the fastest.
+
+    `part_bytes` is how many bytes lie in one piece on both sides.
+    """
+
+    def __init__(self, plan: Any) -> None:
+        self.count: int = plan.count
+        self._bytes: int = plan.chunk_bytes
+        self._threads: int = plan.threads
+        gather = plan.src_gather or [plan.chunk_bytes, 0]
+        self.part_bytes: int = gather[0]
+        self._parts = plan.chunk_bytes // gather[0]
+        starts = list(_starts(plan.loops, plan.src_start, plan.src_steps))
+        self._dst = sorted(
+            (swizzled(start, plan.dst_swizzle), number)
+            for number, start in enumerate(_starts(plan.loops, plan.dst_start, plan.dst_steps))
+        )
+        # Part p of chunk n has the number n * parts + p.
+        self._places = [
+            swizzled(start + part * gather[1], plan.src_swizzle)
+            for start in starts
+            for part in range(self._parts)
+        ]
+        # Bulk copies are read by no thread.
+        self._loaded = plan.variant == "st_async"
+        self._clk: dict[tuple[int, int], list[int]] = {}
+
+    def at_destination(self, byte: int) -> Moved:
+        """Return the copy that writes a byte of the destination."""
+        index = bisect_right(self._dst, (byte, self.count)) - 1
+        start, number = self._dst[index]
+        assert 0 <= byte - start < self._bytes, f"no copy of the plan writes byte {byte}"
+        return Moved(number, self._thread(number))
+
+    def at_source(self, byte: int, dst_byte: int) -> Moved:
+        """Return the copy that reads a byte of the source to write one of the destination."""
+        number = self.at_destination(dst_byte).chunk
+        assert number is not None
+        for part in range(self._parts):
+            if 0 <= byte - self._places[number * self._parts + part] < self.part_bytes:
+                return Moved(number, self._thread(number), self._load_clk(number, part))
+        raise AssertionError(f"copy {number} of the plan does not read byte {byte}")
+
+    def destination_pieces(self, piece: int) -> dict[int, Moved]:
+        """Return what writes each piece of so many bytes, by its first byte."""
+        return {
+            start + byte: Moved(number, self._thread(number))
+            for start, number in self._dst
+            for byte in range(0, self._bytes, piece)
+        }
+
+    def source_pieces(self, piece: int) -> dict[int, Moved]:
+        """Return what reads each piece of so many bytes, by its first byte; the first of several.
+
+        Pieces are `part_bytes` long or divide them.
+        """
+        found: dict[int, Moved] = {}
+        for index, place in enumerate(self._places):
+            number, part = divmod(index, self._parts)
+            for byte in range(place, place + self.part_bytes, piece):
+                if byte not in found:
+                    found[byte] = Moved(number, self._thread(number), self._load_clk(number, part))
+        return found
+
+    def _thread(self, number: int) -> int | None:
+        return number % self._threads if self._threads else None
+
+    def _load_clk(self, number: int, part: int) -> int:
+        """Return in how many clocks the lanes that are served together have loaded."""
+        if not self._loaded:
+            return 0
+        warp = number // LANES
+        if (warp, part) not in self._clk:
+            lanes = self._places[warp * LANES * self._parts + part :: self._parts][:LANES]
+            self._clk[warp, part] = load_clk(lanes, self.part_bytes)
+        together = LANES // len(load_clk([0] * LANES, self.part_bytes))
+        return self._clk[warp, part][number % LANES // together]
+
+
+def swizzled(address: int, swizzle: Sequence[int]) -> int:
+    """Return the address of a byte as a plan's swizzle moves it."""
+    if not swizzle:
+        return address
+    bits, base, shift = swizzle
+    return address ^ (address >> (base + shift) & (1 << bits) - 1) << base
+
+
+def _starts(loops: Sequence[int], start: int, steps: Sequence[int]) -> Iterator[int]:
+    """Yield where each copy starts, the swizzle not counted."""
+    offsets = [
+        range(0, step * n, step) if step else [0] * n for n, step in zip(loops, steps, strict=True)
+    ]
+    for point in itertools.product(*offsets):
+        yield start + sum(point)

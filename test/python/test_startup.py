@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is imported before it is needed: nothing that takes long."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+TOOL = "import sys; sys.argv = ['tool', *{arguments}]; from tile_tools.{tool} import main"
+RUN = f"{TOOL}\ntry: main()\nexcept SystemExit: pass\n"
+
+
+def imported(code: str) -> set[str]:
+    """Run `code` in a new process; return the modules that it has imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print('modules', *sys.modules)"],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    return set(done.stdout.rpartition("modules ")[2].split())
+
+
+def test_importing_the_package_imports_neither_patterns_nor_what_runs_kernels() -> None:
+    modules = imported("import mlir_tile")
+    assert "mlir_tile.compiler" in modules
+    slow = {"mlir.dialects.nvvm", "mlir.dialects.llvm", "mlir.dialects.gpu", "ml_dtypes"}
+    slow |= {"mlir_tile.legalize", "mlir_tile.runtime.executable", "mlir_tile.viewer.model"}
+    assert not modules & slow
+
+
+def test_what_is_imported_late_is_there_when_asked_for() -> None:
+    modules = imported("from mlir_tile.runtime import Executable, Signature, signatures_of")
+    assert {"mlir_tile.runtime.executable", "mlir_tile.runtime.signature"} <= modules
+    import mlir_tile.runtime
+
+    with pytest.raises(AttributeError, match="no attribute 'Executible'"):
+        _ = mlir_tile.runtime.Executible
+
+
+@pytest.mark.parametrize("tool", ["run", "layout"])
+def test_help_is_printed_without_the_compiler(tool: str) -> None:
+    assert "mlir" not in imported(RUN.format(tool=tool, arguments=["--help"]))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [("opt", ["/dev/null"]), ("compile", ["--help"]), ("layout", ["(8):(1)", "(8):(1)"])],
+)
+def test_tools_that_only_compile_do_without_numpy(tool: str, arguments: list[str]) -> None:
+    modules = imported(RUN.format(tool=tool, arguments=arguments))
+    assert "mlir.ir" in modules
+    assert "numpy" not in modules
+
+
+def test_numpy_can_be_imported_afterwards() -> None:
+    modules = imported(
+        "from tile_tools.startup import import_mlir_without_numpy as first; first()\n"
+        "import sys; assert 'mlir.ir' in sys.modules and 'numpy' not in sys.modules\n"
+        "import numpy; numpy.zeros(1); import mlir_tile.runtime.executable"
+    )
+    assert "numpy" in modules

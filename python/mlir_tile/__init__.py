@@ -19,7 +19,9 @@ from .runtime.errors import (  # noqa: E402
     Error,
     KernelTimeout,
     LaunchError,
+    LoadError,
 )
+from .saved import load  # noqa: E402
 
 __all__ = [
     "CompileError",
@@ -28,10 +30,12 @@ __all__ = [
     "Error",
     "KernelTimeout",
     "LaunchError",
+    "LoadError",
     "PipelineState",
     "compile",
     "context",
     "device_info",
+    "load",
     "lower",
     "parse",
     "parse_file",

@@ -96,20 +96,35 @@ def compile(
     features: str = DEFAULT_FEATURES,
     opt_level: int = 3,
     line_info: bool = False,
+    cache: bool | None = None,
 ) -> Executable:
     """Compile `module` and return its host functions, ready to be called, and its PTX.
 
     Callable are the `func.func`s with the attribute `llvm.emit_c_interface`. `opt_level` is LLVM's,
-    0 to 3, for device and host. Raises as `lower` does.
+    0 to 3, for device and host. What has been compiled before is taken from the cache on disk:
+    `cache` True uses it, False does not, None leaves it to the environment, where `TILE_CACHE=0`
+    turns it off. Programs that compile with warnings are not kept, so that the warnings are not
+    lost. Raises as `lower` does.
     """
+    from . import cache as disk
     from .runtime.executable import Executable
     from .runtime.signature import signatures_of
 
+    options = pipeline.Options(chip, features, "isa", opt_level, line_info)
+    options.check()
+    store = disk.chosen(cache)
+    key = disk.key_of(module, options) if store else ""
+    if store and (found := store.load(key, module.context)):
+        return found
     signatures = signatures_of(module)
-    lowered = lower(
-        module, "ptx", chip=chip, features=features, opt_level=opt_level, line_info=line_info
-    )
-    return Executable(lowered, embedded_ptx(lowered), signatures, opt_level)
+    with disk.diagnostics_counted(module.context) as said:
+        lowered = lower(
+            module, "ptx", chip=chip, features=features, opt_level=opt_level, line_info=line_info
+        )
+    made = Executable(lowered, embedded_ptx(lowered), signatures, opt_level)
+    if store and not said:
+        store.store(key, made)
+    return made
 
 
 def embedded_ptx(module: ir.Module) -> dict[str, str]:
@@ -117,9 +132,10 @@ def embedded_ptx(module: ir.Module) -> dict[str, str]:
     found = {}
     for op in module.operation.regions[0].blocks[0]:
         if op.operation.name == "gpu.binary":
-            blob = gpu.ObjectAttr(op.operation.attributes["objects"][0]).object
+            binary = gpu.ObjectAttr(op.operation.attributes["objects"][0])
             name = ir.StringAttr(op.operation.attributes["sym_name"]).value
-            found[name] = blob.rstrip(b"\0").decode()
+            if binary.format == gpu.CompilationTarget.Assembly:
+                found[name] = binary.object.rstrip(b"\0").decode()
     return found
 
 

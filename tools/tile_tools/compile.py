@@ -4,12 +4,8 @@
 from __future__ import annotations
 
 import argparse
-import errno
-import os
 import re
-import stat
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -148,37 +144,13 @@ def with_source(text: str, source: str, lines: list[str]) -> str:
 
 def write(output: str, text: str) -> None:
     """Write all of `text` to a file or, for `-`, standard output; a file is replaced at once."""
+    from mlir_tile.files import replace_file
+
     if output == "-":
         sys.stdout.write(text)
         sys.stdout.flush()
-        return
-    path = Path(output)
-    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-        path.write_text(text)  # a device or a pipe has no old content to keep
-        return
-    path = path.resolve()
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
-    if mode is not None and not os.access(path, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), output)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, output) from None
-    try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.chmod(temporary, mode if mode is not None else 0o666 & ~umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def umask() -> int:
-    """Return the mask for new files, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    else:
+        replace_file(output, text.encode())
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import io
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -68,6 +69,25 @@ class Executable:
         self._engine: ExecutionEngine | None = None
         self._functions: dict[str, Any] = {}
         self._lock = threading.Lock()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write this program to a file that `mlir_tile.load` reads; raises `OSError`."""
+        from mlir_tile import saved
+
+        saved.save(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Executable:
+        """Return the program in a file, as `mlir_tile.load` does."""
+        from mlir_tile import saved
+
+        return saved.load(path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the program itself, not what runs it."""
+        from mlir_tile import saved
+
+        return saved.from_bytes, (saved.to_bytes(self),)
 
     @property
     def signatures(self) -> dict[str, Signature]:

@@ -23,8 +23,8 @@ from mlir import ir
 from mlir.passmanager import PassManager
 
 import mlir_tile as mt
-from mlir_tile.compiler import STAGES
 
+STAGES = ("analyze", "legalize", "nvvm", "ptx")
 SPACE = "#gpu.address_space<workgroup>"
 UPSTREAM = (
     "builtin.module(gpu-lower-to-nvvm-pipeline{cubin-chip=sm_90 cubin-features=+ptx81 "

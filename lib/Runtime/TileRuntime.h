@@ -105,6 +105,7 @@ TILE_RUNTIME_EXPORT void tile_runtime_describe(TileRuntimeDriver *driver,
                                                const char **text);
 
 /// Opens a bracket on this thread. A failure to do so is one of the bracket.
+/// `driver` NULL is the one of libcuda.so.1.
 TILE_RUNTIME_EXPORT void tile_runtime_begin(TileRuntimeDriver *driver,
                                             const TileRuntimeOptions *options);
 /// Closes the innermost bracket: waits for the work of its own streams, and

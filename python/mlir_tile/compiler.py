@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,14 +13,16 @@ from mlir import ir
 from mlir.dialects import gpu
 from mlir.passmanager import PassManager
 
-from . import pipeline
+from . import pipeline, toolkit
 from .runtime.errors import CompileError
-from .target import DEFAULT_CHIP, DEFAULT_FEATURES
+from .target import DEFAULT_CHIP, DEFAULT_FEATURES, ptx_versions
 
 if TYPE_CHECKING:
     from .runtime.executable import Executable
 
-STAGES = ("analyze", "legalize", "nvvm", "ptx")
+STAGES = ("analyze", "legalize", "nvvm", "ptx", "cubin", "fatbin")
+FORMATS = {"ptx": "isa", "cubin": "bin", "fatbin": "fatbin"}
+"""What upstream calls the stages at whose end something is embedded."""
 
 
 def context() -> ir.Context:
@@ -63,22 +67,28 @@ def lower(
 ) -> ir.Module:
     """Return a copy of `module` as it leaves stage `to`; the module itself stays as it is.
 
-    `to` is "analyze", "legalize", "nvvm" or "ptx" (host LLVM IR with the PTX embedded). With
-    `remarks` each copy has a diagnostic that says which variants were considered.
+    `to` is "analyze", "legalize", "nvvm", or one of those that end in host LLVM IR with something
+    embedded: "ptx", "cubin" (what `ptxas` makes of it) or "fatbin" (both). With `remarks` each copy
+    has a diagnostic that says which variants were considered.
 
     Raises `ValueError` for options that no GPU has, and `CompileError` where a stage rejects the
     program.
     """
     if to not in STAGES:
         raise ValueError(f"to must be one of {', '.join(STAGES)}, got {to!r}")
-    options = pipeline.Options(chip, features, "isa", opt_level, line_info, remarks)
+    format = FORMATS.get(to, "isa")
+    options = pipeline.Options(chip, features, format, opt_level, line_info, remarks)
     options.check()
+    if to in ("cubin", "fatbin"):
+        found = toolkit.find_toolkit(("ptxas",) if to == "cubin" else ("ptxas", "fatbinary"))
+        for version in ptx_versions(module.operation, features):
+            found.check_ptx(version)
+        options = dataclasses.replace(options, toolkit=str(found.folder))
     text = {
         "analyze": pipeline.analyze(remarks),
         "legalize": pipeline.legalize(remarks),
         "nvvm": pipeline.nvvm(options),
-        "ptx": pipeline.binary(options),
-    }[to]
+    }.get(to) or pipeline.binary(options)
     copy = module.operation.clone()
     with module.context:
         manager = PassManager.parse(f"builtin.module({text})")
@@ -129,14 +139,27 @@ def compile(
 
 def embedded_ptx(module: ir.Module) -> dict[str, str]:
     """Return the PTX of each `gpu.binary` in `module`, by the name of its `gpu.module`."""
-    found = {}
+    return {
+        name: binary.object.rstrip(b"\0").decode()
+        for name, binary in _embedded(module)
+        if binary.format == gpu.CompilationTarget.Assembly
+    }
+
+
+def embedded_binaries(module: ir.Module) -> dict[str, bytes]:
+    """Return the cubin or fat binary of each `gpu.binary`, by the name of its `gpu.module`."""
+    return {
+        name: binary.object
+        for name, binary in _embedded(module)
+        if binary.format != gpu.CompilationTarget.Assembly
+    }
+
+
+def _embedded(module: ir.Module) -> Iterator[tuple[str, gpu.ObjectAttr]]:
     for op in module.operation.regions[0].blocks[0]:
         if op.operation.name == "gpu.binary":
-            binary = gpu.ObjectAttr(op.operation.attributes["objects"][0])
             name = ir.StringAttr(op.operation.attributes["sym_name"]).value
-            if binary.format == gpu.CompilationTarget.Assembly:
-                found[name] = binary.object.rstrip(b"\0").decode()
-    return found
+            yield name, gpu.ObjectAttr(op.operation.attributes["objects"][0])
 
 
 def compile_error(what: str, error: ir.MLIRError) -> CompileError:

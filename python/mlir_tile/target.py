@@ -123,6 +123,16 @@ def check_modules(module: ir.Operation) -> None:
                 )
 
 
+def ptx_versions(module: ir.Operation, features: str) -> set[int]:
+    """Return the PTX versions that the `gpu.module`s of `module` name, and that of `features`."""
+    text = " ".join(
+        str(op.operation.attributes["targets"])
+        for op in module.regions[0].blocks[0]
+        if op.operation.name == "gpu.module" and "targets" in op.operation.attributes
+    )
+    return {int(digits) for digits in re.findall(r"\+ptx(\d+)", text + features)}
+
+
 def first_st_async(module: ir.Operation) -> ir.Operation | None:
     """Return the first `st.async` under `module`, which the legalization writes as inline PTX."""
     found: list[ir.Operation] = []

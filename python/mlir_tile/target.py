@@ -5,6 +5,7 @@ import re
 
 from mlir import ir
 
+from .runtime.ptx_versions import dotted
 from .scripted import PassFailure, register_pass
 
 DEFAULT_CHIP = "sm_90"
@@ -87,11 +88,6 @@ def fault_of_target(chip: str, features: str) -> tuple[str, str] | None:
             f'set features="+ptx{PTX_VERSIONS[-1]}"',
         )
     return None
-
-
-def dotted(version: int) -> str:
-    """Return 81 as `8.1`."""
-    return f"{version // 10}.{version % 10}"
 
 
 @register_pass("tile-check-target", "Refuse gpu.modules whose own target cannot copy between CTAs")

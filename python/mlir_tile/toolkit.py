@@ -16,28 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .runtime.errors import CompileError
-from .target import dotted
+from .runtime.ptx_versions import dotted, newest_ptx
 
 VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 USUAL_PLACE = Path("/usr/local/cuda")
 WHEELS = "nvidia-cuda-nvcc or nvidia-cuda-nvcc-cu12"
-
-# The newest PTX version that each CUDA release takes, from the release notes in the PTX ISA manual.
-# A later release takes all that LLVM can write.
-_NEWEST_PTX = {
-    (11, 8): 78,
-    (12, 0): 80,
-    (12, 1): 81,
-    (12, 2): 82,
-    (12, 3): 83,
-    (12, 4): 84,
-    (12, 5): 85,
-    (12, 6): 85,
-    (12, 7): 86,
-    (12, 8): 87,
-    (12, 9): 88,
-    (13, 0): 90,
-}
 
 
 @dataclass(frozen=True)
@@ -63,13 +46,6 @@ class Toolkit:
             f'takes PTX {dotted(newest)} at most; set features="+ptx{newest}", or install a newer '
             "toolkit"
         )
-
-
-def newest_ptx(release: tuple[int, int]) -> int | None:
-    """Return the newest PTX version of a CUDA release, None where it is newer than LLVM's."""
-    if release > max(_NEWEST_PTX):
-        return None
-    return max((ptx for known, ptx in _NEWEST_PTX.items() if known <= release), default=0)
 
 
 def find_toolkit(tools: Sequence[str] = ("ptxas",)) -> Toolkit:

@@ -13,6 +13,7 @@ from mlir import ir
 import mlir_tile as mt
 from mlir_tile import toolkit
 from mlir_tile.compiler import embedded_binaries, embedded_ptx
+from mlir_tile.runtime.ptx_versions import newest_ptx
 
 EM_CUDA = 190
 FAT_BINARY_MAGIC = 0xBA55ED50
@@ -157,7 +158,7 @@ def test_the_ptx_version_of_a_module_of_its_own_counts(
     [((11, 8), 78), ((12, 0), 80), ((12, 6), 85), ((13, 0), 90), ((13, 1), None), ((14, 0), None)],
 )
 def test_what_a_release_takes(release: tuple[int, int], newest: int | None) -> None:
-    assert toolkit.newest_ptx(release) == newest
+    assert newest_ptx(release) == newest
 
 
 @pytest.mark.parametrize("body", ["exit 3", "echo nonsense"])

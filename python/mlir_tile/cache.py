@@ -45,8 +45,11 @@ class Cache:
     folder: Path
     limit_bytes: int
 
-    def load(self, key: str, context: ir.Context) -> Executable | None:
-        """Return the program of that key, in `context`; None if there is none that is whole."""
+    def load(self, key: str, context: ir.Context) -> tuple[Executable, bool] | None:
+        """Return the program of that key, in `context`, and whether its analysis warned.
+
+        None if there is none that is whole.
+        """
         from mlir_tile import saved
 
         path = self._path(key)
@@ -57,17 +60,18 @@ class Cache:
                     return None
                 content = file.read()
             found = saved.from_bytes(content, context=context, expected={"key": key})
-        except (OSError, LoadError):
+            warned = bool(saved.header_of(content)["warned"])
+        except (OSError, LoadError, KeyError):
             return None
         with contextlib.suppress(OSError):
             os.utime(path)  # the time of the last use, by which entries are dropped
-        return found
+        return found, warned
 
-    def store(self, key: str, executable: Executable) -> None:
+    def store(self, key: str, executable: Executable, *, warned: bool) -> None:
         """Keep a program; where that cannot be, say so once in a process."""
         from mlir_tile import saved
 
-        content = saved.to_bytes(executable, key=key)
+        content = saved.to_bytes(executable, key=key, warned=warned)
         if len(content) > self.limit_bytes:
             return
         try:
@@ -162,13 +166,13 @@ def is_known_program() -> bool:
 
 
 @contextlib.contextmanager
-def diagnostics_counted(context: ir.Context) -> Iterator[list[None]]:
-    """Give a list that is empty as long as nothing has been said in `context`."""
-    said: list[None] = []
+def diagnostics_of(context: ir.Context, *, silent: bool = False) -> Iterator[list[str]]:
+    """Give a list of what is said in `context`, which nobody else hears if `silent`."""
+    said: list[str] = []
 
-    def count(_: Any) -> bool:
-        said.append(None)
-        return False  # and let it be handled as it would have been
+    def count(diagnostic: ir.Diagnostic) -> bool:
+        said.append(diagnostic.message)
+        return silent
 
     handler = context.attach_diagnostic_handler(count)
     try:

@@ -113,8 +113,7 @@ def compile(
     Callable are the `func.func`s with the attribute `llvm.emit_c_interface`. `opt_level` is LLVM's,
     0 to 3, for device and host. What has been compiled before is taken from the cache on disk:
     `cache` True uses it, False does not, None leaves it to the environment, where `TILE_CACHE=0`
-    turns it off. Programs that compile with warnings are not kept, so that the warnings are not
-    lost. Raises as `lower` does.
+    turns it off. Its warnings come again where the program is found there. Raises as `lower` does.
     """
     from . import cache as disk
     from .runtime.executable import Executable
@@ -122,18 +121,30 @@ def compile(
 
     options = pipeline.Options(chip, features, "isa", opt_level, line_info)
     options.check()
+
+    def analyze() -> None:
+        lower(module, "analyze", chip=chip, features=features)
+
     store = disk.chosen(cache)
     key = disk.key_of(module, options) if store else ""
     if store and (found := store.load(key, module.context)):
-        return found
+        executable, warned = found
+        if warned:
+            analyze()
+        return executable
     signatures = signatures_of(module)
-    with disk.diagnostics_counted(module.context) as said:
+    with disk.diagnostics_of(module.context) as said:
         lowered = lower(
             module, "ptx", chip=chip, features=features, opt_level=opt_level, line_info=line_info
         )
     made = Executable(lowered, embedded_ptx(lowered), signatures, opt_level)
-    if store and not said:
-        store.store(key, made)
+    if store:
+        # The analysis is short, and can say again what it said. Nothing else can.
+        with disk.diagnostics_of(module.context, silent=True) as again:
+            if said:
+                analyze()
+        if said == again:
+            store.store(key, made, warned=bool(said))
     return made
 
 

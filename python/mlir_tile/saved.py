@@ -32,7 +32,7 @@ from mlir_tile.runtime.errors import LoadError
 from mlir_tile.runtime.executable import Executable
 from mlir_tile.runtime.signature import Signature
 
-__all__ = ["from_bytes", "is_saved", "load", "save", "to_bytes", "versions"]
+__all__ = ["from_bytes", "header_of", "is_saved", "load", "save", "to_bytes", "versions"]
 
 MAGIC = b"\x93tile\r\n\x1a"
 FORMAT = 1
@@ -119,6 +119,12 @@ def from_bytes(
     except (ir.MLIRError, KeyError, TypeError, ValueError, AttributeError) as error:
         # Whole, and of our version, but not written by `to_bytes`.
         raise LoadError(f"{name} cannot be read: {type(error).__name__}: {error}") from None
+
+
+def header_of(content: bytes) -> dict[str, Any]:
+    """Return the header of a saved program; raises `LoadError`."""
+    header, _ = _open(content, "the program")
+    return header
 
 
 def _open(content: bytes, name: str) -> tuple[dict[str, Any], bytes]:

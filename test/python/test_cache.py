@@ -204,13 +204,41 @@ def test_a_legalization_from_outside_is_not_cached(
     assert kept.read_bytes() == b"must not be read"
 
 
-def test_warnings_are_not_lost(folder: Path, compiled: list[str], context: ir.Context) -> None:
+def test_warnings_come_again(
+    folder: Path, compiled: list[str], context: ir.Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stages: list[str] = []
+    lower = compiler.lower
+
+    def recorded(module: ir.Module, to: str, **options: object) -> ir.Module:
+        stages.append(to)
+        return lower(module, to, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(compiler, "lower", recorded)
     told: list[str] = []
     context.attach_diagnostic_handler(lambda info: told.append(info.message) or True)
-    for number in (1, 2):
-        mt.compile(mt.parse(WARNS))
-        assert sum("must follow a cluster barrier" in text for text in told) == number
-    assert len(compiled) == 2
+    for _ in range(3):
+        check(mt.compile(mt.parse(WARNS)))
+    assert len(entries(folder)) == 1
+    assert stages == ["ptx", "analyze", "analyze", "analyze"]
+    third = len(told) // 3
+    assert third > 0
+    assert told == 3 * told[:third]
+    assert any("must follow a cluster barrier" in text for text in told)
+
+
+def test_what_cannot_be_said_again_is_not_kept(
+    folder: Path, context: ir.Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lower = compiler.lower
+
+    def warns(module: ir.Module, to: str, **options: object) -> ir.Module:
+        if to == "ptx":
+            lower(mt.parse(WARNS), "analyze")  # stands for a warning of a later stage
+        return lower(module, to, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(compiler, "lower", warns)
+    check(mt.compile(mt.parse(program())))
     assert entries(folder) == []
 
 

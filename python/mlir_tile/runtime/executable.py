@@ -193,7 +193,7 @@ class Executable:
         handler = self._module.context.attach_diagnostic_handler(keep)
         try:
             engine = ExecutionEngine(
-                self._module, opt_level=self._opt_level, shared_libs=_runner_libraries()
+                self._module, opt_level=self._opt_level, shared_libs=_runner_libraries(self._module)
             )
         except RuntimeError as error:
             reason = "; ".join(diagnostics) or str(error)
@@ -272,11 +272,19 @@ def _stream_handle(stream: Any) -> int:
     raise TypeError(f"stream must be a CUDA stream or its address, got {type(stream).__name__}")
 
 
-def _runner_libraries() -> list[str]:
+def _runner_libraries(module: ir.Module) -> list[str]:
     """MLIR's own host libraries, for the printing and copying of memrefs, where they load.
 
-    The engine ends the process over one that does not.
+    The engine ends the process over one that does not. None where the program calls nothing that
+    may be in them: loading them takes longer than compiling host code.
     """
+    declared = {
+        ir.StringAttr(op.attributes["sym_name"]).value
+        for op in module.body.operations
+        if op.operation.name == "llvm.func" and not op.operation.regions[0].blocks
+    }
+    if declared <= {*ENTRY_POINTS, "malloc", "free"}:
+        return []
     folder = Path(next(iter(mlir.__path__))) / "lib"
     return [str(folder / name) for name in _RUNNER_LIBRARIES if _loads(folder / name)]
 

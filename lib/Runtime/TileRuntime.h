@@ -14,7 +14,7 @@
 // itself goes on: what it reads from its own memory is as it was. Nothing is
 // printed. Brackets belong to a thread; each thread has its own.
 //
-// Without a bracket (a program compiled ahead of time) the same holds from the
+// Without a bracket the same holds from the
 // first failure until tile_runtime_last_error has been asked, except that
 // nothing is released.
 

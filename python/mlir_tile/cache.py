@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import platformdirs
 from mlir import ir
 
 from mlir_tile.files import TEMPORARY_PREFIX, replace_file
@@ -123,7 +122,7 @@ def chosen(use: bool | None) -> Cache | None:
     if not use or not is_known_program():
         return None
     given = os.environ.get("TILE_CACHE_DIR")
-    folder = Path(given or platformdirs.user_cache_path("mlir-tile"))
+    folder = Path(given) if given else _users_folder()
     if not given and not folder.is_absolute():
         return None  # a user without a home
     text = os.environ.get("TILE_CACHE_MIB", str(DEFAULT_LIMIT_MIB))
@@ -134,6 +133,12 @@ def chosen(use: bool | None) -> Cache | None:
     if not 0 <= limit < float("inf"):
         raise ValueError(f"TILE_CACHE_MIB must be a number of MiB, got '{text}'")
     return Cache(folder.absolute(), int(limit * 2**20))
+
+
+def _users_folder() -> Path:
+    import platformdirs  # costs time, and is not needed with a folder of one's own
+
+    return platformdirs.user_cache_path("mlir-tile")
 
 
 def key_of(module: ir.Module, options: Any) -> str:

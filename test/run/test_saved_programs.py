@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import importlib.metadata
 import json
 import pickle
 import struct
@@ -142,6 +143,14 @@ def test_another_version_is_refused(executable: Executable, tmp_path: Path) -> N
     with pytest.raises(mt.LoadError, match=r"has format 7, this version of mlir_tile reads format"):
         saved.from_bytes(rewritten(content, format=7))
     assert copies(saved.from_bytes(rewritten(content, remark="the control: nothing of weight")))
+
+
+def test_wheels_without_metadata_have_a_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", missing)
+    assert "bytes" in saved.versions.__wrapped__()[saved.MLIR_WHEEL]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ argument forms:
   iota:SHAPExDTYPE             0, 1, 2, ... as far as the type counts exactly, then again
   random[:SEED]:SHAPExDTYPE    uniform, the same for the same seed
   NUMBER                       a scalar
+
+What was compiled is kept on disk for the next time; TILE_CACHE=0 in the environment turns that off.
 """
 
 

@@ -7,6 +7,8 @@ the baseline of this machine's architecture, and calls what `libtile_runtime.so`
 
 from __future__ import annotations
 
+import functools
+import re
 import subprocess
 from pathlib import Path
 
@@ -38,7 +40,8 @@ def object_of(lowered: ir.Operation, opt_level: int = 3) -> bytes:
     except RuntimeError as error:
         raise CompileError(f"the host code cannot be translated to LLVM IR: {error}") from None
     level = f"-O{opt_level}"
-    bitcode = _run("opt", [level, "-o", "-"], text.encode())
+    # The triple brings the data layout, by which both tools must place what is in a struct.
+    bitcode = _run("opt", [level, f"--mtriple={_host_triple()}", "-o", "-"], text.encode())
     return _run("llc", [level, "--relocation-model=pic", "--filetype=obj", "-o", "-"], bitcode)
 
 
@@ -59,6 +62,16 @@ def keep_entries(module: ir.Operation) -> list[str]:
             elif is_defined and str(attributes["linkage"]) == "#llvm.linkage<external>":
                 attributes["linkage"] = internal
     return entries
+
+
+@functools.cache
+def _host_triple() -> str:
+    """Return what LLVM calls this machine."""
+    said = _run("llc", ["--version"], b"").decode(errors="replace")
+    match = re.search(r"Default target: (\S+)", said)
+    if not match:
+        raise CompileError(f"llc names no default target: {said.strip()}")
+    return match[1]
 
 
 def _run(tool: str, options: list[str], given: bytes) -> bytes:

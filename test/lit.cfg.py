@@ -40,6 +40,9 @@ config.environment["PATH"] = os.pathsep.join(
     [str(scripts), str(llvm_tools()), config.environment["PATH"]]
 )
 
+# What was compiled by an earlier run says nothing about the compiler.
+config.environment["TILE_CACHE"] = "0"
+
 # A path may hold spaces. Each of these becomes its own quoted self, and then lit puts the path in.
 for name in ("%s", "%S", "%t", "%T"):
     config.substitutions.append((rf'(?<!["%]){name}\b', f'"{name}"'))

@@ -7,13 +7,16 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from mlir import ir
 
 import mlir_tile as mt
-from mlir_tile import toolkit
+from mlir_tile import saved, toolkit
 from mlir_tile.compiler import embedded_binaries, embedded_ptx
+from mlir_tile.runtime.executable import Executable
 from mlir_tile.runtime.ptx_versions import newest_ptx
+from mlir_tile.runtime.signature import signatures_of
 
 EM_CUDA = 190
 FAT_BINARY_MAGIC = 0xBA55ED50
@@ -78,6 +81,24 @@ def test_a_fat_binary_holds_the_ptx_too(module: ir.Module) -> None:
     (fat,) = embedded_binaries(mt.lower(module, "fatbin")).values()
     assert struct.unpack_from("<I", fat)[0] == FAT_BINARY_MAGIC
     assert len(fat) > len(cubin)
+
+
+def test_a_program_with_a_cubin_is_saved_and_loaded(module: ir.Module) -> None:
+    real_toolkit()
+    lowered = mt.lower(module, "cubin")
+    made = Executable(lowered, mt.compile(module).ptx, signatures_of(module))
+    loaded = saved.from_bytes(saved.to_bytes(made))
+    assert loaded.ptx == made.ptx
+    assert embedded_binaries(loaded._module) == embedded_binaries(lowered)
+
+
+@pytest.mark.parametrize("to", ["cubin", "fatbin"])
+def test_the_emulator_runs_no_machine_code(to: str, module: ir.Module) -> None:
+    real_toolkit()
+    made = Executable(mt.lower(module, to), {}, signatures_of(module))
+    a = np.zeros((128, 64), np.float16)
+    with pytest.raises(mt.EmulatorError, match="the emulator runs PTX, and this is a cubin or fat"):
+        made.invoke("main", a, a.copy(), device="emulator")
 
 
 def test_what_was_looked_for_is_named(
@@ -180,11 +201,6 @@ def test_what_the_assembler_says_arrives(module: ir.Module) -> None:
 @pytest.mark.gpu
 def test_the_driver_loads_a_cubin_from_a_program(module: ir.Module) -> None:
     """The whole way with a cubin is `test_ahead_of_time.py`; this is the same from Python."""
-    import numpy as np
-
-    from mlir_tile.runtime.executable import Executable
-    from mlir_tile.runtime.signature import signatures_of
-
     real_toolkit()
     for to in ("cubin", "fatbin"):
         made = Executable(mt.lower(module, to), {}, signatures_of(module))

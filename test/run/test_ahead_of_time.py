@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -129,6 +131,21 @@ def test_the_example_says_that_there_is_no_driver(build: Compile, tile_compile: 
     done = start(example(build, tile_compile))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("error: no CUDA driver: libcuda.so.1: ")
+
+
+def test_the_example_builds_with_cmake(tmp_path: Path, fake_environment: dict[str, str]) -> None:
+    cmake = shutil.which("cmake", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if cmake is None:
+        pytest.skip("no cmake")
+    configure = [cmake, "-S", str(EXAMPLES / "ahead_of_time"), "-B", str(tmp_path / "build")]
+    for command in (
+        [*configure, f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_CXX_FLAGS=-Werror"],
+        [cmake, "--build", str(tmp_path / "build")],
+    ):
+        subprocess.run(command, check=True, timeout=240, stdout=subprocess.DEVNULL)
+    done = start(tmp_path / "build" / "dsmem_copy", fake_environment)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "error: other bytes arrived than were sent\n"
 
 
 def test_the_example_checks_its_bytes(

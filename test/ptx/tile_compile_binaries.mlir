@@ -7,6 +7,9 @@
 // SYMBOLS-NOT: {{ [A-TV-Z] }}
 // RUN: tile-compile %s --to object | cmp - %t.o
 
+// RUN: tile-compile %s --to program -o %t.tile \
+// RUN:   && tile-run %t.tile --arg zeros:8xf32 --arg 7 --device emulator
+
 // RUN: tile-compile %s --to header | FileCheck %s --check-prefix=HEADER
 // HEADER: typedef struct tile_memref_f32_1d {
 // HEADER: void _mlir_ciface_main(tile_memref_f32_1d *arg0, int32_t arg1);
@@ -20,6 +23,11 @@
 // TWO:     .entry second
 // RUN: not tile-compile %s --to ptx --module three 2>&1 | FileCheck %s --check-prefix=THREE
 // THREE: error: no gpu.module 'three' in it, have: one, two
+
+// RUN: not tile-compile %s --to nvvm --module two 2>&1 | FileCheck %s --check-prefix=MODULE
+// MODULE: error: --module is for ptx, cubin and fatbin, got --to nvvm
+// RUN: not tile-compile %s --to header --embed ptx 2>&1 | FileCheck %s --check-prefix=EMBED
+// EMBED: error: --embed is for object, got --to header
 
 // A wrong target is told before a toolkit is looked for.
 

@@ -23,6 +23,7 @@ Compile an MLIR module with tile ops and print what leaves a stage:
   ptx        the PTX of each gpu.module, after a comment with its name where there are several
   cubin      what ptxas makes of one gpu.module's PTX, for --chip and no other
   fatbin     the same and the PTX, for later chips, in one file
+  program    all of it as mlir_tile.load and tile-run take it
   object     the host functions, and what --embed says, as an object file to link without Python
   header     the C and C++ declarations of those functions
 
@@ -32,8 +33,8 @@ the wheel nvidia-cuda-nvcc."""
 
 Content = TypeVar("Content", str, bytes)
 
-NATIVE = ("object", "header")
-BINARY = ("cubin", "fatbin", "object")
+WHOLE = ("program", "object", "header")
+BINARY = ("cubin", "fatbin", "program", "object")
 
 EPILOG = "Exit status: 0 on success, 1 for a wrong input or target, 2 for wrong usage."
 
@@ -52,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("file", metavar="FILE", help="MLIR text or bytecode; - reads standard input")
     made.add_argument(
-        "--to", required=True, choices=(*STAGES, *NATIVE), help="the stage to stop after"
+        "--to", required=True, choices=(*STAGES, *WHOLE), help="the stage to stop after"
     )
     made.add_argument(
         "--chip",
@@ -88,8 +89,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--embed",
         choices=("ptx", "cubin", "fatbin"),
-        default="ptx",
-        help="what an object holds for the GPU (default %(default)s: the driver compiles it)",
+        help="what an object holds for the GPU (default ptx: the driver compiles it)",
     )
     made.add_argument(
         "-o", dest="output", metavar="OUT", default="-", help="write there, not to standard output"
@@ -101,6 +101,10 @@ def main() -> int:
     """Run on `sys.argv`; return the exit status."""
     usage = parser()
     options = usage.parse_args()
+    if options.module is not None and options.to not in ("ptx", "cubin", "fatbin"):
+        usage.error(f"--module is for ptx, cubin and fatbin, got --to {options.to}")
+    if options.embed is not None and options.to != "object":
+        usage.error(f"--embed is for object, got --to {options.to}")
     if options.to in BINARY and options.output == "-" and sys.stdout.isatty():
         usage.error(f"--to {options.to} prints bytes: give a file with -o")
     return report(lambda: write(options.output, compiled(options)))
@@ -145,20 +149,18 @@ def compiled(options: argparse.Namespace) -> str | bytes:
 def printed(module: ir.Module, options: argparse.Namespace) -> str | bytes:
     """Lower `module`, and return what the stage prints."""
     import mlir_tile as mt
-    from mlir_tile import native
+    from mlir_tile import native, saved
     from mlir_tile.compiler import embedded_binaries, embedded_ptx
 
     if options.to == "header":
         return native.header_of(module)
-    lowered = mt.lower(
-        module,
-        options.embed if options.to == "object" else options.to,
-        chip=options.chip,
-        features=options.features,
-        opt_level=options.opt_level,
-        line_info=options.line_info,
-        remarks=options.remarks,
-    )
+    target = {
+        name: getattr(options, name) for name in ("chip", "features", "opt_level", "line_info")
+    }
+    if options.to == "program":
+        return saved.to_bytes(mt.compile(module, cache=False, **target))
+    stage = (options.embed or "ptx") if options.to == "object" else options.to
+    lowered = mt.lower(module, stage, remarks=options.remarks, **target)
     if options.to == "object":
         return native.object_of(lowered, options.opt_level)
     if options.to == "ptx":

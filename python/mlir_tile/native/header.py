@@ -7,6 +7,7 @@ twice: as compiled, and as a checked call inside a bracket of the run-time libra
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -149,9 +150,10 @@ def _call(function: Function) -> str:
     for number, passed in enumerate(function.arguments):
         if condition := passed.condition(f"arg{number}"):
             message = f"argument {number} of '{function.name}' must be {passed.mlir}"
+            literal = json.dumps(message)  # quotes what C would end the string at
             lines += [
                 f"  if (!({condition}))",
-                f'    return tile_refuse_call(failure, "{message}");',
+                f"    return tile_refuse_call(failure, {literal});",
             ]
     called = f"{ENTRY_PREFIX}{function.name}({', '.join(names)})"
     if result is not None:

@@ -187,6 +187,13 @@ def test_the_keyword_decides_before_the_environment(
     assert len(entries(folder)) == used
 
 
+def test_a_user_without_a_home_has_no_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TILE_CACHE_DIR")
+    for found, used in ((folder, True), (Path("~/.cache/mlir-tile"), False)):
+        monkeypatch.setattr(cache, "_users_folder", lambda found=found: found)
+        assert (cache.chosen(True) is not None) == used
+
+
 @pytest.mark.parametrize("table", [legalize.PATTERNS, copy_async.VARIANTS])
 def test_a_legalization_from_outside_is_not_cached(
     table: dict[str, Callable[..., None]], folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -384,7 +391,7 @@ import mlir_tile as mt
 draw = random.Random(sys.argv[1])
 programs = {programs!r}
 with mt.context():
-    for round in range(60):
+    for round in range(40):
         extent = draw.choice(sorted(programs))
         found = mt.compile(mt.parse(programs[extent]))
         assert f", {{4 * extent}};" in found.ptx["kernels"]

@@ -192,6 +192,15 @@ def test_what_c_cannot_pass_is_refused_at_the_function(function: str, message: s
         native.header_of(mt.parse(text))
 
 
+def test_quotes_in_a_type_end_no_string() -> None:
+    text = (
+        'func.func @f(%a: memref<2xf32, "a space">) attributes {llvm.emit_c_interface} { return }'
+    )
+    with mt.context():
+        header = native.header_of(mt.parse(text))
+    assert r"must be memref<2xf32, \"a space\">" in header
+
+
 def test_several_results_are_refused() -> None:
     text = """func.func @f(%a: i32) -> (i32, i32) attributes {llvm.emit_c_interface} {
       return %a, %a : i32, i32

@@ -40,5 +40,4 @@ func.func @rank(%a: memref<*xui8>, %b: memref<?x?x?xui8>) -> index attributes {l
   %0 = memref.rank %a : memref<*xui8>
   return %0 : index
 }
-func.func @spaced(%a: memref<2xf32, "a space">) attributes {llvm.emit_c_interface} { return }
 func.func private @helper(%a: memref<4xcomplex<f32>>) { return }

@@ -8,7 +8,7 @@
 // RUN: tile-compile %s --to object | cmp - %t.o
 
 // RUN: tile-compile %s --to program -o %t.tile \
-// RUN:   && tile-run %t.tile --arg zeros:8xf32 --arg 7 --device emulator
+// RUN:   && tile-run %t.tile --arg zeros:8xf32 --arg 7 --device emulator | count 0
 
 // RUN: tile-compile %s --to header | FileCheck %s --check-prefix=HEADER
 // HEADER: typedef struct tile_memref_f32_1d {

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measure how long each stage of the compilation takes, on the CPU.
+"""Measure how long each stage of the compilation takes, and a start with the cache, on the CPU.
 
-    python benchmarks/compile.py [--json OUT.json] [--runs N]
+    python benchmarks/compile.py [--json OUT.json] [--runs N] [--start]
 
 The programs are the demonstration, and a kernel with 64 copies of each variant. Beside them stands
 upstream's `gpu-lower-to-nvvm-pipeline` on what the legalization made of the same kernel, and where
 Triton is installed, what it takes for a kernel that copies a block. Times are processor time of the
-whole process, so that other work on the machine counts little.
+whole process, so that other work on the machine counts little. `--start` measures
+fresh processes instead: without the cache on disk, with an empty and with a filled one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,8 +29,8 @@ from mlir import ir
 from mlir.passmanager import PassManager
 
 import mlir_tile as mt
-from mlir_tile.compiler import STAGES
 
+STAGES = ("analyze", "legalize", "nvvm", "ptx")
 SPACE = "#gpu.address_space<workgroup>"
 UPSTREAM = (
     "builtin.module(gpu-lower-to-nvvm-pipeline{cubin-chip=sm_90 cubin-features=+ptx81 "
@@ -130,28 +132,68 @@ def import_ms(runs: int) -> float:
     return median_ms(run("import mlir_tile"), runs) - median_ms(run("pass"), runs)
 
 
+START = """
+import time
+began = time.perf_counter()
+import mlir_tile as mt
+imported = time.perf_counter()
+with mt.context():
+    mt.compile(mt.parse({text!r}), cache={cache})
+print(1000 * (imported - began), 1000 * (time.perf_counter() - imported))
+"""
+
+
+def starts_of(text: str, runs: int) -> dict[str, float]:
+    """Return the milliseconds that importing, and then compiling, take in a fresh process."""
+    times: dict[str, list[float]] = {}
+
+    def start(name: str, cache: bool, folder: str) -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", START.format(text=text, cache=cache)],
+            env={**os.environ, "TILE_CACHE_DIR": folder},
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+        imported, compiled = map(float, done.stdout.split())
+        times.setdefault("import", []).append(imported)
+        times.setdefault(name, []).append(compiled)
+
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory() as folder:
+            start("no cache", False, folder)
+            start("empty", True, folder)
+            start("filled", True, folder)
+    return {name: statistics.median(measured) for name, measured in times.items()}
+
+
 def main() -> int:
     """Run on `sys.argv`; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--json", metavar="OUT", type=Path, help="write the results there")
     parser.add_argument("--runs", type=int, default=10, help="timed runs (default %(default)s)")
+    parser.add_argument("--start", action="store_true", help="measure the start of processes")
     options = parser.parse_args()
     demonstration = Path(__file__).parents[1] / "examples" / "dsmem_copy.mlir"
     programs = {"dsmem_copy": demonstration.read_text()}
     for issue, variant in (("thread", "bulk"), ("warp", "bulk"), ("cta", "st_async")):
         programs[f"64 copies, {issue}, {variant}"] = many_copies(issue, variant)
-    results: dict[str, Any] = {"import_ms": import_ms(options.runs), "programs": {}}
+    results: dict[str, Any] = {"programs": {}}
     columns = ["parse", *STAGES, "upstream"]
+    measure = stages_of
+    if options.start:
+        columns, measure = ["import", "no cache", "empty", "filled"], starts_of
     print(f"{'milliseconds to':30}" + "".join(f"{name:>10}" for name in columns))
     for name, text in programs.items():
-        times = stages_of(text, options.runs)
+        times = measure(text, options.runs)
         results["programs"][name] = times
         cells = (f"{times[c]:>10.1f}" if c in times else f"{'-':>10}" for c in columns)
         print(f"{name:30}" + "".join(cells), flush=True)
-    print(f"import mlir_tile: {results['import_ms']:.0f} ms")
-    results["triton_ms"] = triton_ms(options.runs)
-    if results["triton_ms"] is not None:
-        print(f"Triton, a kernel that copies a block, to a cubin: {results['triton_ms']:.1f} ms")
+    if not options.start:
+        results["import_ms"] = import_ms(options.runs)
+        print(f"import mlir_tile: {results['import_ms']:.0f} ms")
+        results["triton_ms"] = triton_ms(options.runs)
+        if results["triton_ms"] is not None:
+            print(f"Triton, a kernel that copies a block, to PTX: {results['triton_ms']:.1f} ms")
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n")
     return 0

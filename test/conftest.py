@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Options of the test suite."""
 
+import os
+
 import pytest
+
+# What was compiled by an earlier run says nothing about the compiler.
+os.environ["TILE_CACHE"] = "0"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

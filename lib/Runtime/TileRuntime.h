@@ -14,7 +14,7 @@
 // itself goes on: what it reads from its own memory is as it was. Nothing is
 // printed. Brackets belong to a thread; each thread has its own.
 //
-// Without a bracket (a program compiled ahead of time) the same holds from the
+// Without a bracket the same holds from the
 // first failure until tile_runtime_last_error has been asked, except that
 // nothing is released.
 
@@ -105,6 +105,7 @@ TILE_RUNTIME_EXPORT void tile_runtime_describe(TileRuntimeDriver *driver,
                                                const char **text);
 
 /// Opens a bracket on this thread. A failure to do so is one of the bracket.
+/// `driver` NULL is the one of libcuda.so.1.
 TILE_RUNTIME_EXPORT void tile_runtime_begin(TileRuntimeDriver *driver,
                                             const TileRuntimeOptions *options);
 /// Closes the innermost bracket: waits for the work of its own streams, and

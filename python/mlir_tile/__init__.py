@@ -19,7 +19,9 @@ from .runtime.errors import (  # noqa: E402
     Error,
     KernelTimeout,
     LaunchError,
+    LoadError,
 )
+from .saved import load  # noqa: E402
 from .variants import (  # noqa: E402
     Cost,
     load_entry_points,
@@ -37,10 +39,12 @@ __all__ = [
     "Error",
     "KernelTimeout",
     "LaunchError",
+    "LoadError",
     "PipelineState",
     "compile",
     "context",
     "device_info",
+    "load",
     "lower",
     "parse",
     "parse_file",

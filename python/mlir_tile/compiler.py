@@ -3,21 +3,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mlir import ir
 from mlir.passmanager import PassManager
 
-from . import pipeline
+from . import pipeline, toolkit
 from .runtime.errors import CompileError
-from .target import DEFAULT_CHIP, DEFAULT_FEATURES
+from .target import DEFAULT_CHIP, DEFAULT_FEATURES, ptx_versions
 
 if TYPE_CHECKING:
     from .runtime.executable import Executable
 
-STAGES = ("analyze", "legalize", "nvvm", "ptx")
+STAGES = ("analyze", "legalize", "nvvm", "ptx", "cubin", "fatbin")
+FORMATS = {"ptx": "isa", "cubin": "bin", "fatbin": "fatbin"}
+"""What upstream calls the stages at whose end something is embedded."""
 
 
 def context() -> ir.Context:
@@ -62,9 +66,10 @@ def lower(
 ) -> ir.Module:
     """Return a copy of `module` as it leaves stage `to`; the module itself stays as it is.
 
-    `to` is "analyze", "legalize", "nvvm" or "ptx" (host LLVM IR with the PTX embedded). `chip` is
-    an LLVM processor, `features` a PTX version such as "+ptx81", and `opt_level` LLVM's, 0 to 3.
-    With `line_info` the PTX names source lines; with `remarks` each copy has a diagnostic that says
+    `to` is "analyze", "legalize", "nvvm", or one of those that end in host LLVM IR with something
+    embedded: "ptx", "cubin" (what `ptxas` makes of it) or "fatbin" (both). `chip` is an LLVM
+    processor, `features` a PTX version such as "+ptx81", and `opt_level` LLVM's, 0 to 3. With
+    `line_info` the PTX names source lines; with `remarks` each copy has a diagnostic that says
     which variants were considered.
 
     Raises `ValueError` for options that no GPU has, and `CompileError` where a stage rejects the
@@ -72,14 +77,19 @@ def lower(
     """
     if to not in STAGES:
         raise ValueError(f"to must be one of {', '.join(STAGES)}, got {to!r}")
-    options = pipeline.Options(chip, features, "isa", opt_level, line_info, remarks)
+    format = FORMATS.get(to, "isa")
+    options = pipeline.Options(chip, features, format, opt_level, line_info, remarks)
     options.check()
+    if to in ("cubin", "fatbin"):
+        found = toolkit.find_toolkit(("ptxas",) if to == "cubin" else ("ptxas", "fatbinary"))
+        for version in ptx_versions(module.operation, features):
+            found.check_ptx(version)
+        options = dataclasses.replace(options, toolkit=str(found.folder))
     text = {
         "analyze": pipeline.analyze(remarks),
         "legalize": pipeline.legalize(remarks),
         "nvvm": pipeline.nvvm(options),
-        "ptx": pipeline.binary(options),
-    }[to]
+    }.get(to) or pipeline.binary(options)
     copy = module.operation.clone()
     with module.context:
         manager = PassManager.parse(f"builtin.module({text})")
@@ -97,34 +107,79 @@ def compile(
     features: str = DEFAULT_FEATURES,
     opt_level: int = 3,
     line_info: bool = False,
+    cache: bool | None = None,
 ) -> Executable:
     """Compile `module` and return its host functions, ready to be called, and its PTX.
 
     Callable are the `func.func`s with the attribute `llvm.emit_c_interface`. `chip`, `features` and
-    `line_info` are those of `lower`; `opt_level` is LLVM's, 0 to 3, for device and host. Raises as
-    `lower` does.
+    `line_info` are those of `lower`; `opt_level` is LLVM's, 0 to 3, for device and host. What has
+    been compiled before is taken from the cache on disk: `cache` True uses it, False does not, None
+    leaves it to the environment, where `TILE_CACHE=0` turns it off. Its warnings come again where
+    the program is found there. Raises as `lower` does.
     """
+    from . import cache as disk
     from .runtime.executable import Executable
     from .runtime.signature import signatures_of
 
+    options = pipeline.Options(chip, features, "isa", opt_level, line_info)
+    options.check()
+
+    def analyze() -> None:
+        lower(module, "analyze", chip=chip, features=features)
+
+    store = disk.chosen(cache)
+    key = disk.key_of(module, options) if store else ""
+    if store and (found := store.load(key, module.context)):
+        executable, warned = found
+        if warned:
+            analyze()
+        return executable
     signatures = signatures_of(module)
-    lowered = lower(
-        module, "ptx", chip=chip, features=features, opt_level=opt_level, line_info=line_info
-    )
-    return Executable(lowered, embedded_ptx(lowered), signatures, opt_level)
+    with disk.diagnostics_of(module.context) as said:
+        lowered = lower(
+            module, "ptx", chip=chip, features=features, opt_level=opt_level, line_info=line_info
+        )
+    made = Executable(lowered, embedded_ptx(lowered), signatures, opt_level)
+    if store:
+        # The analysis is short, and can say again what it said. Nothing else can.
+        with disk.diagnostics_of(module.context, silent=True) as again:
+            if said:
+                analyze()
+        if said == again:
+            store.store(key, made, warned=bool(said))
+    return made
 
 
 def embedded_ptx(module: ir.Module) -> dict[str, str]:
     """Return the PTX of each `gpu.binary` in `module`, by the name of its `gpu.module`."""
     from mlir.dialects import gpu
 
-    found = {}
+    return {
+        name: binary.object.rstrip(b"\0").decode()
+        for name, binary in _embedded(module)
+        if binary.format == gpu.CompilationTarget.Assembly
+    }
+
+
+def embedded_binaries(module: ir.Module) -> dict[str, bytes]:
+    """Return the cubin or fat binary of each `gpu.binary`, by the name of its `gpu.module`."""
+    from mlir.dialects import gpu
+
+    return {
+        name: binary.object
+        for name, binary in _embedded(module)
+        if binary.format != gpu.CompilationTarget.Assembly
+    }
+
+
+def _embedded(module: ir.Module) -> Iterator[tuple[str, Any]]:
+    """Yield each `gpu.binary`'s name and its `gpu.ObjectAttr`."""
+    from mlir.dialects import gpu
+
     for op in module.operation.regions[0].blocks[0]:
         if op.operation.name == "gpu.binary":
-            blob = gpu.ObjectAttr(op.operation.attributes["objects"][0]).object
             name = ir.StringAttr(op.operation.attributes["sym_name"]).value
-            found[name] = blob.rstrip(b"\0").decode()
-    return found
+            yield name, gpu.ObjectAttr(op.operation.attributes["objects"][0])
 
 
 def compile_error(what: str, error: ir.MLIRError) -> CompileError:

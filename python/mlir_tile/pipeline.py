@@ -18,7 +18,8 @@ class Options:
     """The options of `tile-to-binary`.
 
     `chip` is an LLVM processor such as `sm_90`, `features` a PTX version such as `+ptx81`, `format`
-    what `gpu-module-to-binary` embeds; `line_info` keeps source places as `.loc` lines of the PTX.
+    what `gpu-module-to-binary` embeds, by the tools in the folder `toolkit`; `line_info` keeps
+    source places as `.loc` lines of the PTX.
     """
 
     chip: str = DEFAULT_CHIP
@@ -27,6 +28,7 @@ class Options:
     opt_level: int = 3
     line_info: bool = False
     remarks: bool = False
+    toolkit: str = ""
 
     def check(self) -> None:
         """Raise `ValueError` for what LLVM would abort on."""
@@ -90,11 +92,12 @@ def nvvm(options: Options) -> str:
 
 def binary(options: Options) -> str:
     """Go on from `nvvm` until host code is LLVM IR with the kernels embedded."""
+    toolkit = f' toolkit="{options.toolkit}"' if options.toolkit else ""
     return ", ".join(
         [
             nvvm(options),
             "gpu-to-llvm",
-            f"gpu-module-to-binary{{format={options.format}}}",
+            f"gpu-module-to-binary{{format={options.format}{toolkit}}}",
             "convert-math-to-llvm",
             "canonicalize",
             "cse",

@@ -5,6 +5,7 @@ import re
 
 from mlir import ir
 
+from .runtime.ptx_versions import dotted
 from .scripted import PassFailure, register_pass
 
 DEFAULT_CHIP = "sm_90"
@@ -89,11 +90,6 @@ def fault_of_target(chip: str, features: str) -> tuple[str, str] | None:
     return None
 
 
-def dotted(version: int) -> str:
-    """Return 81 as `8.1`."""
-    return f"{version // 10}.{version % 10}"
-
-
 @register_pass("tile-check-target", "Refuse gpu.modules whose own target cannot copy between CTAs")
 def check_modules(module: ir.Operation) -> None:
     """Raise `PassFailure` at the first `gpu.module` with a target that LLVM would abort on."""
@@ -121,6 +117,16 @@ def check_modules(module: ir.Operation) -> None:
                     f"{dotted(ST_ASYNC_PTX)}",
                     f'set features="+ptx{ST_ASYNC_PTX}", or variant = "bulk" on the copy',
                 )
+
+
+def ptx_versions(module: ir.Operation, features: str) -> set[int]:
+    """Return the PTX versions that the `gpu.module`s of `module` name, and that of `features`."""
+    text = " ".join(
+        str(op.operation.attributes["targets"])
+        for op in module.regions[0].blocks[0]
+        if op.operation.name == "gpu.module" and "targets" in op.operation.attributes
+    )
+    return {int(digits) for digits in re.findall(r"\+ptx(\d+)", text + features)}
 
 
 def first_st_async(module: ir.Operation) -> ir.Operation | None:

@@ -36,6 +36,7 @@ __all__ = [
     "advance",
     "chunk_offsets",
     "identity",
+    "is_identified",
     "mapped",
     "mapped_barrier",
     "names",
@@ -184,6 +185,14 @@ def identity() -> str:
             f"{_sources_digest(known.module)}"
         )
     return "\n".join(lines)
+
+
+def is_identified(issue: Issue) -> bool:
+    """Return whether `issue` is registered from a module whose sources `identity()` digests."""
+    return any(
+        known.issue is issue and known.module in modules and known.module != "__main__"
+        for known in _registered.values()
+    )
 
 
 def _sources_digest(module: str) -> str:

@@ -106,7 +106,9 @@ def test_nothing_is_printed_where_something_is_raised(
 
 
 def test_a_stage_that_does_not_exist_is_a_value_error() -> None:
-    with pytest.raises(ValueError, match="to must be one of analyze, legalize, nvvm, ptx"):
+    with pytest.raises(
+        ValueError, match="to must be one of analyze, legalize, nvvm, ptx, cubin, fatbin"
+    ):
         mt.lower(mt.parse(program()), "verify")
 
 

@@ -141,6 +141,17 @@ def test_a_failed_module_load_quotes_the_compiler(fake: fake_cuda.FakeDriver) ->
         executable.invoke("main", np.zeros(64, np.float32), 2.0, device="cuda")
 
 
+def test_ptx_too_new_for_the_driver_names_both_versions(fake: fake_cuda.FakeDriver) -> None:
+    program = host_programs.compile_text(host_programs.FILL)
+    fake.fail("cuModuleLoadDataEx", code=222)
+    with pytest.raises(LaunchError, match="cuModuleLoadDataEx failed with") as raised:
+        program.invoke("main", np.zeros(64, np.float32), 1.0, device="cuda")
+    assert str(raised.value).endswith(
+        "; the driver is of CUDA 12.8 and takes PTX 8.7 at most: compile with"
+        ' features="+ptx87", or install a newer driver'
+    )
+
+
 def test_the_optimization_level_reaches_the_driver(fake: fake_cuda.FakeDriver) -> None:
     executable = host_programs.compile_text(host_programs.FILL)
     executable.invoke("main", np.zeros(64, np.float32), 2.0, device="cuda")

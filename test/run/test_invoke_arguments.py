@@ -212,6 +212,25 @@ def test_signatures_can_be_given_as_text() -> None:
     assert signature.result is None
 
 
+def test_host_code_may_call_mlirs_own_library() -> None:
+    import mlir_tile as mt
+
+    text = """
+    func.func @main(%a: memref<4x4xf32, strided<[8, 1]>>, %b: memref<4x4xf32, strided<[1, 4]>>)
+        attributes {llvm.emit_c_interface} {
+      memref.copy %a, %b
+          : memref<4x4xf32, strided<[8, 1]>> to memref<4x4xf32, strided<[1, 4]>>
+      return
+    }
+    """
+    with mt.context():
+        program = mt.compile(mt.parse(text))
+    a = np.arange(32, dtype=np.float32).reshape(4, 8)[:, :4]
+    b = np.zeros((4, 4), np.float32).T
+    program.invoke("main", a, b, device="emulator")
+    assert (a == b).all()
+
+
 def test_host_code_that_cannot_be_compiled_says_why(fake) -> None:
     from mlir import ir
 

@@ -4,17 +4,16 @@
 from __future__ import annotations
 
 import argparse
-import errno
-import os
 import re
-import stat
 import sys
-import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import report
 from .startup import end_on_interrupt, import_mlir_without_numpy
+
+if TYPE_CHECKING:
+    from mlir import ir
 
 DESCRIPTION = """\
 Compile an MLIR module with tile ops and print what leaves a stage:
@@ -23,9 +22,20 @@ Compile an MLIR module with tile ops and print what leaves a stage:
   legalize   the same in NVVM and other upstream dialects, without tile ops
   nvvm       device code in LLVM IR, shared memory placed, the target attached
   ptx        the PTX of each gpu.module, after a comment with its name where there are several
+  cubin      what ptxas makes of one gpu.module's PTX, for --chip and no other
+  fatbin     the same and the PTX, for later chips, in one file
+  program    all of it as mlir_tile.load and tile-run take it
+  object     the host functions, and what --embed says, as an object file to link without Python
+  header     the C and C++ declarations of those functions
 
 A gpu.module that carries a target of its own keeps it; --chip, --features and --opt-level are for
-the others."""
+the others. cubin and fatbin need ptxas and fatbinary of a CUDA toolkit, from CUDA_HOME, PATH, or
+the wheel nvidia-cuda-nvcc."""
+
+Content = TypeVar("Content", str, bytes)
+
+WHOLE = ("program", "object", "header")
+BINARY = ("cubin", "fatbin", "program", "object")
 
 EPILOG = "Exit status: 0 on success, 1 for a wrong input or target, 2 for wrong usage."
 
@@ -43,7 +53,9 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     made.add_argument("file", metavar="FILE", help="MLIR text or bytecode; - reads standard input")
-    made.add_argument("--to", required=True, choices=STAGES, help="the stage to stop after")
+    made.add_argument(
+        "--to", required=True, choices=(*STAGES, *WHOLE), help="the stage to stop after"
+    )
     made.add_argument(
         "--chip",
         metavar="C",
@@ -73,6 +85,14 @@ def parser() -> argparse.ArgumentParser:
         help="tell for each copy which variants were considered, and what each would cost",
     )
     made.add_argument(
+        "--module", metavar="NAME", help="the gpu.module to print the ptx, cubin or fatbin of"
+    )
+    made.add_argument(
+        "--embed",
+        choices=("ptx", "cubin", "fatbin"),
+        help="what an object holds for the GPU (default ptx: the driver compiles it)",
+    )
+    made.add_argument(
         "-o", dest="output", metavar="OUT", default="-", help="write there, not to standard output"
     )
     return made
@@ -82,14 +102,21 @@ def main() -> int:
     """Run on `sys.argv`; return the exit status."""
     end_on_interrupt()
     import_mlir_without_numpy()
-    options = parser().parse_args()
+    usage = parser()
+    options = usage.parse_args()
+    if options.module is not None and options.to not in ("ptx", "cubin", "fatbin"):
+        usage.error(f"--module is for ptx, cubin and fatbin, got --to {options.to}")
+    if options.embed is not None and options.to != "object":
+        usage.error(f"--embed is for object, got --to {options.to}")
+    if options.to in BINARY and options.output == "-" and sys.stdout.isatty():
+        usage.error(f"--to {options.to} prints bytes: give a file with -o")
     return report(lambda: write(options.output, compiled(options)))
 
 
-def compiled(options: argparse.Namespace) -> str:
+def compiled(options: argparse.Namespace) -> str | bytes:
     """Return what leaves the stage; raise what is wrong with the input or the target."""
     import mlir_tile as mt
-    from mlir_tile.compiler import diagnostic_lines, embedded_ptx
+    from mlir_tile.compiler import diagnostic_lines
 
     content = sys.stdin.buffer.read() if options.file == "-" else Path(options.file).read_bytes()
     lines = content.decode(errors="replace").splitlines()
@@ -108,15 +135,7 @@ def compiled(options: argparse.Namespace) -> str:
         handler = context.attach_diagnostic_handler(show)
         try:
             module = mt.parse(content) if options.file == "-" else mt.parse_file(options.file)
-            lowered = mt.lower(
-                module,
-                options.to,
-                chip=options.chip,
-                features=options.features,
-                opt_level=options.opt_level,
-                line_info=options.line_info,
-                remarks=options.remarks,
-            )
+            return printed(module, options)
         except mt.CompileError as error:
             if error.diagnostics:
                 raise mt.CompileError(with_lines(error.diagnostics), error.diagnostics) from None
@@ -128,14 +147,55 @@ def compiled(options: argparse.Namespace) -> str:
             raise mt.Error(f"{type(error).__name__}: {error}") from error
         finally:
             handler.detach()
-        if options.to != "ptx":
-            return f"{lowered}".rstrip("\n") + "\n"
-        found = embedded_ptx(lowered)
+
+
+def printed(module: ir.Module, options: argparse.Namespace) -> str | bytes:
+    """Lower `module`, and return what the stage prints."""
+    import mlir_tile as mt
+    from mlir_tile import native, saved
+    from mlir_tile.compiler import embedded_binaries, embedded_ptx
+
+    if options.to == "header":
+        return native.header_of(module)
+    target = {
+        name: getattr(options, name) for name in ("chip", "features", "opt_level", "line_info")
+    }
+    if options.to == "program":
+        return saved.to_bytes(mt.compile(module, cache=False, **target))
+    stage = (options.embed or "ptx") if options.to == "object" else options.to
+    lowered = mt.lower(module, stage, remarks=options.remarks, **target)
+    if options.to == "object":
+        return native.object_of(lowered, options.opt_level)
+    if options.to == "ptx":
+        texts = chosen(embedded_ptx(lowered), options)
+        if len(texts) == 1:
+            return next(iter(texts.values()))
+        return "".join(f"// gpu.module '{name}'\n{ptx}" for name, ptx in texts.items())
+    if options.to in BINARY:
+        binaries = chosen(embedded_binaries(lowered), options)
+        if len(binaries) > 1:
+            raise mt.CompileError(
+                f"{options.file}: error: a {options.to} holds one gpu.module, got "
+                f"{', '.join(binaries)}; choose one with --module"
+            )
+        return next(iter(binaries.values()))
+    return f"{lowered}".rstrip("\n") + "\n"
+
+
+def chosen(found: dict[str, Content], options: argparse.Namespace) -> dict[str, Content]:
+    """Return what was compiled of the gpu.module that is asked for, else of all."""
+    import mlir_tile as mt
+
     if not found:
         raise mt.CompileError(f"{options.file}: error: no gpu.module in it to compile to PTX")
-    if len(found) == 1:
-        return next(iter(found.values()))
-    return "".join(f"// gpu.module '{name}'\n{ptx}" for name, ptx in found.items())
+    if options.module is None:
+        return found
+    if options.module not in found:
+        raise mt.CompileError(
+            f"{options.file}: error: no gpu.module '{options.module}' in it, have: "
+            f"{', '.join(found)}"
+        )
+    return {options.module: found[options.module]}
 
 
 def with_source(text: str, source: str, lines: list[str]) -> str:
@@ -149,39 +209,18 @@ def with_source(text: str, source: str, lines: list[str]) -> str:
     return f"{text}\n{line}\n{indent}^"
 
 
-def write(output: str, text: str) -> None:
-    """Write all of `text` to a file or, for `-`, standard output; a file is replaced at once."""
-    if output == "-":
-        sys.stdout.write(text)
+def write(output: str, content: str | bytes) -> None:
+    """Write all of `content` to a file or, for `-`, standard output; a file is replaced at once."""
+    from mlir_tile.files import replace_file
+
+    if output != "-":
+        replace_file(output, content.encode() if isinstance(content, str) else content)
+    elif isinstance(content, str):
+        sys.stdout.write(content)
         sys.stdout.flush()
-        return
-    path = Path(output)
-    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-        path.write_text(text)  # a device or a pipe has no old content to keep
-        return
-    path = path.resolve()
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
-    if mode is not None and not os.access(path, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), output)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, output) from None
-    try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.chmod(temporary, mode if mode is not None else 0o666 & ~umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def umask() -> int:
-    """Return the mask for new files, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    else:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

@@ -7,11 +7,14 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import report
-from .source import read_module
+from .source import read_module, read_saved
 from .startup import end_on_interrupt
+
+if TYPE_CHECKING:
+    from mlir_tile.runtime.executable import Executable
 
 ARGUMENT_FORMS = """\
 argument forms:
@@ -20,6 +23,8 @@ argument forms:
   iota:SHAPExDTYPE             0, 1, 2, ... as far as the type counts exactly, then again
   random[:SEED]:SHAPExDTYPE    uniform, the same for the same seed
   NUMBER                       a scalar
+
+What was compiled is kept on disk for the next time; TILE_CACHE=0 in the environment turns that off.
 """
 
 
@@ -31,7 +36,9 @@ def parser() -> argparse.ArgumentParser:
         epilog=ARGUMENT_FORMS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("file", help="MLIR text or bytecode, - for standard input")
+    made.add_argument(
+        "file", help="MLIR text or bytecode, - for standard input; or a program that was saved"
+    )
     made.add_argument("--entry", default="main", help="host function to call (default: main)")
     made.add_argument(
         "--arg", action="append", default=[], metavar="A", help="next argument, see below"
@@ -51,11 +58,14 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--schedule", help="the emulator's: eager, late, random:SEED or explore:N")
     made.add_argument("--checks", choices=["default", "strict"], help="the emulator's")
     made.add_argument("--timeout", type=float, metavar="S", help="seconds that a wait may take")
-    made.add_argument("--chip", default="sm_90", help="GPU to compile for (default: sm_90)")
-    made.add_argument("--features", default="+ptx81", help="PTX version (default: +ptx81)")
-    made.add_argument("--opt-level", type=int, default=3, choices=range(4), help="default: 3")
+    made.add_argument("--chip", help="GPU to compile for (default: sm_90)")
+    made.add_argument("--features", help="PTX version (default: +ptx81)")
+    made.add_argument("--opt-level", type=int, choices=range(4), help="default: 3")
     made.add_argument(
-        "--line-info", action="store_true", help="keep source places, for the emulator's reports"
+        "--line-info",
+        action="store_true",
+        default=None,
+        help="keep source places, for the emulator's reports",
     )
     return made
 
@@ -87,33 +97,43 @@ def check_indices(options: argparse.Namespace, usage: argparse.ArgumentParser) -
 
 def run(options: argparse.Namespace) -> None:
     """Compile, call, save and compare; raise what goes wrong."""
-    import mlir_tile as mt
     from mlir_tile.runtime.arguments import parse_argument
 
     arguments = [parse_argument(text) for text in options.arg]
-    with mt.context():
-        module = read_module(options.file)
-        executable = mt.compile(
-            module,
-            chip=options.chip,
-            features=options.features,
-            opt_level=options.opt_level,
-            line_info=options.line_info,
-        )
-        result = executable.invoke(
-            options.entry,
-            *arguments,
-            device=options.device,
-            timeout=options.timeout,
-            schedule=options.schedule,
-            checks=options.checks,
-        )
+    executable = load_or_compile(options)
+    result = executable.invoke(
+        options.entry,
+        *arguments,
+        device=options.device,
+        timeout=options.timeout,
+        schedule=options.schedule,
+        checks=options.checks,
+    )
     if result is not None:
         print(result)
     for index, path in options.save:
         save(arguments[index], path)
     for left, right in options.expect:
         expect(arguments, left, right)
+
+
+def load_or_compile(options: argparse.Namespace) -> Executable:
+    """Return the program; `ValueError` for options of the compiler where it was saved compiled."""
+    import mlir_tile as mt
+
+    given = {
+        name: value
+        for name in ("chip", "features", "opt_level", "line_info")
+        if (value := getattr(options, name)) is not None
+    }
+    saved = read_saved(options.file)
+    if saved is None:
+        with mt.context():
+            return mt.compile(read_module(options.file), **given)
+    if given:
+        flags = ", ".join("--" + name.replace("_", "-") for name in given)
+        raise ValueError(f"{options.file} is compiled already; drop {flags}, or compile it again")
+    return saved
 
 
 def save(value: Any, path: Path) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from mlir_tile.runtime.errors import Error
+from mlir_tile.runtime.errors import EmulatorError, Error
 from mlir_tile.runtime.library import library
 
 __all__ = ["Session", "emulator_driver"]
@@ -357,7 +357,11 @@ def cuCtxGetDevice(device: Any) -> None:
 
 @_entry(_P_P, _P, _UINT, _INT_P, _P_P)
 def cuModuleLoadDataEx(module: Any, image: int, _count: int, _options: Any, _values: Any) -> None:
-    module[0] = _modules.add(ctypes.string_at(image).decode())
+    content = ctypes.string_at(image)
+    if content.startswith((b"\x7fELF", b"P\xed")):
+        text = "the emulator runs PTX, and this is a cubin or fat binary: embed the PTX"
+        raise EmulatorError(text, kind="ptx")
+    module[0] = _modules.add(content.decode())
 
 
 @_entry(_P)

@@ -3,6 +3,7 @@
 
     Error
     ├── CompileError          the IR is wrong, or a stage could not lower it
+    ├── LoadError             a file is no saved program, is damaged, or of another version
     ├── LaunchError           a host call was refused or went wrong on the device
     │   ├── KernelTimeout     a kernel did not end within `timeout=`
     │   └── EmulatorError     the emulator found the kernel breaking a rule
@@ -24,6 +25,7 @@ __all__ = [
     "KernelTimeout",
     "Launch",
     "LaunchError",
+    "LoadError",
 ]
 
 
@@ -37,6 +39,10 @@ class CompileError(Error):
     def __init__(self, message: str, diagnostics: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.diagnostics = list(diagnostics)
+
+
+class LoadError(Error):
+    """A saved program cannot be loaded: no such thing, damaged, or of another version."""
 
 
 @dataclass(frozen=True)

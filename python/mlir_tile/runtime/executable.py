@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import io
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -69,6 +70,25 @@ class Executable:
         self._engine: ExecutionEngine | None = None
         self._functions: dict[str, Any] = {}
         self._lock = threading.Lock()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write this program to a file that `mlir_tile.load` reads; raises `OSError`."""
+        from mlir_tile import saved
+
+        saved.save(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Executable:
+        """Return the program in a file, as `mlir_tile.load` does."""
+        from mlir_tile import saved
+
+        return saved.load(path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the program itself, not what runs it."""
+        from mlir_tile import saved
+
+        return saved.from_bytes, (saved.to_bytes(self),)
 
     @property
     def signatures(self) -> dict[str, Signature]:
@@ -174,7 +194,7 @@ class Executable:
         handler = self._module.context.attach_diagnostic_handler(keep)
         try:
             engine = ExecutionEngine(
-                self._module, opt_level=self._opt_level, shared_libs=_runner_libraries()
+                self._module, opt_level=self._opt_level, shared_libs=_runner_libraries(self._module)
             )
         except RuntimeError as error:
             reason = "; ".join(diagnostics) or str(error)
@@ -253,11 +273,19 @@ def _stream_handle(stream: Any) -> int:
     raise TypeError(f"stream must be a CUDA stream or its address, got {type(stream).__name__}")
 
 
-def _runner_libraries() -> list[str]:
+def _runner_libraries(module: ir.Module) -> list[str]:
     """MLIR's own host libraries, for the printing and copying of memrefs, where they load.
 
-    The engine ends the process over one that does not.
+    The engine ends the process over one that does not. None where the program calls nothing that
+    may be in them: loading them takes longer than compiling host code.
     """
+    declared = {
+        ir.StringAttr(op.attributes["sym_name"]).value
+        for op in module.body.operations
+        if op.operation.name == "llvm.func" and not op.operation.regions[0].blocks
+    }
+    if declared <= {*ENTRY_POINTS, "malloc", "free"}:
+        return []
     folder = Path(next(iter(mlir.__path__))) / "lib"
     return [str(folder / name) for name in _RUNNER_LIBRARIES if _loads(folder / name)]
 

@@ -21,12 +21,14 @@ from mlir_tile.runtime.errors import (
     Launch,
     LaunchError,
 )
+from mlir_tile.runtime.ptx_versions import dotted, newest_ptx
 
 __all__ = ["DeviceFacts", "Failure", "Options", "cuda_driver", "library", "library_path"]
 
 OK, LAUNCH_FAILED, KERNEL_TIMEOUT, DEVICE_UNAVAILABLE, CONTEXT_LOST = range(5)
 
 CUDA_ERROR_NO_DEVICE = 100
+CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
 OLDEST_COMPUTE_CAPABILITY = 90
 
 # What compiled host code may call.
@@ -104,9 +106,25 @@ class Failure(ctypes.Structure):
         if self.kind == KERNEL_TIMEOUT:
             advice = 'run the same with device="emulator": it says what each thread waits for'
             raise KernelTimeout(f"{message}; {advice}", **fields)
+        if self.code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+            message += advice_on_ptx()
         if self.kind == CONTEXT_LOST or "context of device" in message:
             message += '; start a new process, or use device="emulator"'
         raise LaunchError(message, **fields)
+
+
+def advice_on_ptx() -> str:
+    """Return what to say of PTX that is too new for the driver, as the end of a sentence."""
+    from mlir_tile.runtime.devices import device_info
+
+    major, _, minor = device_info().driver_version.partition(".")
+    newest = newest_ptx((int(major), int(minor))) if minor else None
+    if not newest:
+        return ""
+    return (
+        f"; the driver is of CUDA {major}.{minor} and takes PTX {dotted(newest)} at most: compile"
+        f' with features="+ptx{newest}", or install a newer driver'
+    )
 
 
 class Options(ctypes.Structure):

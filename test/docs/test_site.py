@@ -90,10 +90,9 @@ def test_what_is_broken_fails_the_build(tmp_path: Path) -> None:
             shutil.copytree(path, project / path.name)
         elif path.name not in ("build", ".git"):
             (project / path.name).symlink_to(path)
-    (project / "docs" / "lost.md").write_text("# Lost\n")
-    page = project / "docs" / "explanation" / "layouts.md"
-    links = ["missing.md", "../../lib/missing.cpp", "design.md#no-such-heading"]
-    page.write_text("# T\n" + "".join(f"\n[x]({link})\n" for link in links))
+    links = ["missing.md", "../lib/missing.cpp", "explanation/design.md#no-such-heading"]
+    text = "# Lost\n" + "".join(f"\n[x]({link})\n" for link in links)
+    (project / "docs" / "lost.md").write_text(text)
     done = build(project, tmp_path / "site")
     assert done.returncode == 1
     for part in ("lost.md", *links):

@@ -8,6 +8,7 @@ that a tool prints while the site is built, so that no copy of it can grow old.
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 import subprocess
@@ -103,16 +104,29 @@ def inserted(what: str) -> str:
         return below_title(tablegen("-gen-pass-doc", "lib/Transforms/Passes.td"))
     if what == "tile-opt":
         return f"```text\n{tile_options(output('tile-opt', '--help'))}```"
-    tool, *arguments = what.split()
-    if arguments != ["--help"]:
-        raise PluginError(f"nothing is known to insert as '{what}'")
-    return f"```text\n{output(tool, *arguments)}```"
+    if what == "tools":
+        sections = [f"## {tool}\n\n```text\n{output(tool, '--help')}```\n" for tool in tools()]
+        return "\n".join(sections)
+    raise PluginError(f"nothing is known to insert as '{what}'")
+
+
+def tools() -> list[str]:
+    """Return the project's tools but tile-opt, whose help is upstream's for the most part."""
+    project = (PROJECT / "pyproject.toml").read_text()
+    _, _, scripts = project.partition("[project.scripts]\n")
+    names = re.findall(r"^([\w-]+) = ", scripts.partition("\n[")[0], re.MULTILINE)
+    return [name for name in names if name != "tile-opt"]
 
 
 def output(tool: str, *arguments: str) -> str:
     """Return what one of the environment's tools prints."""
     done = subprocess.run(
-        [SCRIPTS / tool, *arguments], capture_output=True, text=True, cwd=PROJECT, timeout=60
+        [SCRIPTS / tool, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=PROJECT,
+        env={**os.environ, "COLUMNS": "100"},
+        timeout=60,
     )
     if done.returncode:
         raise PluginError(f"{tool} {' '.join(arguments)} failed: {done.stderr}")

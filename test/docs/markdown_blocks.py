@@ -13,8 +13,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-
-PROJECT = Path(__file__).parents[2]
+from source_tree import PROJECT, source_files
 
 EXECUTED = {"mlir", "python", "sh", "console"}
 """The languages of blocks that are executed unless they say something else."""
@@ -61,9 +60,7 @@ class Block:
 
 def pages() -> list[Path]:
     """Return the Markdown pages of the source tree."""
-    folders = [PROJECT / name for name in ("docs", "lib", "examples", "benchmarks")]
-    found = [*PROJECT.glob("*.md"), *(page for f in folders for page in f.rglob("*.md"))]
-    return sorted(found)
+    return [PROJECT / path for path in source_files() if path.suffix == ".md"]
 
 
 def blocks_of(text: str) -> list[Block]:

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from markdown_blocks import PROJECT, Block, commands_of, is_in, shows
+from markdown_blocks import Block, commands_of, is_in, shows
+from source_tree import PROJECT
 
 WORKER = Path(__file__).with_name("block_worker.py")
 WRAPPERS = Path(__file__).with_name("wrappers")

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from markdown_blocks import PROJECT, Block, blocks_of, commands_of, is_in, pages, shows
+from markdown_blocks import Block, blocks_of, commands_of, is_in, pages, shows
 from page_runner import PageRunner, Wrong
+from source_tree import PROJECT
 
 PAGES = {str(page.relative_to(PROJECT)): blocks_of(page.read_text()) for page in pages()}
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[1]
 IGNORED = [
     line.strip("/")
     for line in (PROJECT / ".gitignore").read_text().splitlines()

@@ -40,7 +40,7 @@ pytest: install
 	$(BIN)/pytest -q -n auto
 
 docs: install
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	@echo 'Open build/site/index.html.'
 
 format: install

@@ -31,30 +31,32 @@ FENCE = {".py": "python", ".mlir": "mlir", ".td": "tablegen", ".cpp": "cpp", ".h
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the front page, and each file of the source tree that a page leads to."""
-    nav_paths = re.findall(r"source/[\w./-]+", str(config.nav))
-    waiting = ["README.md", *(path.removeprefix("source/") for path in nav_paths)]
+    in_nav = re.findall(r"(?<=source/)[\w./-]+", str(config.nav))
+    waiting = ["README.md", *in_nav]
     waiting += [f"docs/{file.src_uri}" for file in files.documentation_pages()]
     seen = set()
     while waiting:
         path = waiting.pop()
+        if (PROJECT / path / "README.md").is_file():
+            path += "/README.md"
         if path in seen or not (PROJECT / path).is_file():
             continue  # what is missing, MkDocs reports at the link
         seen.add(path)
         if not path.startswith("docs/"):
-            files.append(copied(path, config))
+            files.append(copied(path, config, in_nav=path == "README.md" or path in in_nav))
         if path.endswith(".md"):
             text = (PROJECT / path).read_text()
             waiting += [target(path, link["path"]) for link in LINK.finditer(text)]
     return files
 
 
-def copied(path: str, config: MkDocsConfig) -> File:
+def copied(path: str, config: MkDocsConfig, in_nav: bool) -> File:
     """Return the page that shows `path` of the source tree."""
     text = (PROJECT / path).read_text()
     if not path.endswith(".md"):
         language = FENCE.get(posixpath.splitext(path)[1], "text")
         text = f"# {path}\n\n````{language}\n{text}\n````\n"
-    included = InclusionLevel.INCLUDED if path.endswith(".md") else InclusionLevel.NOT_IN_NAV
+    included = InclusionLevel.INCLUDED if in_nav else InclusionLevel.NOT_IN_NAV
     return File.generated(config, site_path(path), content=text, inclusion=included)
 
 
@@ -85,6 +87,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
     def moved(link: re.Match[str]) -> str:
         path = target(source_path(here), link["path"])
+        if (PROJECT / path / "README.md").is_file():
+            path += "/README.md"
         if not (PROJECT / path).is_file():
             return link["path"]
         return posixpath.relpath(site_path(path), posixpath.dirname(here) or ".")
@@ -120,6 +124,8 @@ def tools() -> list[str]:
 
 def output(tool: str, *arguments: str) -> str:
     """Return what one of the environment's tools prints."""
+    if not (SCRIPTS / tool).exists():
+        raise PluginError(f"no {SCRIPTS / tool}: install the project in this environment")
     done = subprocess.run(
         [SCRIPTS / tool, *arguments],
         capture_output=True,

@@ -14,6 +14,13 @@ import tempfile
 import traceback
 from typing import Any
 
+try:
+    import tomllib
+except ImportError:  # Python 3.10: pip carries the same parser
+    from pip._vendor import tomli as tomllib  # type: ignore[no-redef]
+
+PARSERS = {"json": json.loads, "toml": tomllib.loads}
+
 
 def run_python(text: str, name: str, namespace: dict[str, Any]) -> None:
     exec(compile(text, name, "exec"), namespace)
@@ -50,8 +57,10 @@ def main() -> None:
                     lines = request["text"].splitlines(keepends=True)
                     linecache.cache[request["name"]] = (0, None, lines, request["name"])
                     run_python(request["text"], request["name"], namespace)
-                else:
+                elif request["language"] == "mlir":
                     check_mlir(request["text"])
+                else:
+                    PARSERS[request["language"]](request["text"])
             except BaseException:
                 error = traceback.format_exc()
             sys.stdout.flush()

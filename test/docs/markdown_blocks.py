@@ -15,8 +15,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from source_tree import PROJECT, source_files
 
-EXECUTED = {"mlir", "python", "sh", "console"}
-"""The languages of blocks that are executed unless they say something else."""
+EXECUTED = {"mlir", "python", "sh", "console", "json", "toml"}
+"""The languages of blocks that are executed, or parsed, unless they say something else."""
 
 ACTIONS = {"wrap", "output", "excerpt of", "exit", "gpu", "not run,"}
 """What a comment `<!-- test: ... -->` in front of a block may begin with."""

@@ -53,7 +53,7 @@ class PageRunner:
         elif block.action == "excerpt of":
             if not is_in(block.text, (PROJECT / block.argument).read_text()):
                 raise Wrong(f"is no excerpt of {block.argument}:\n{block.text}")
-        elif block.language in ("python", "mlir") and block.runs:
+        elif block.language in ("python", "mlir", "json", "toml") and block.runs:
             self.ask(block, name)
         elif block.language == "sh" and block.runs:
             self.shell(block.text, int(block.argument or 0) if block.action == "exit" else 0)
@@ -63,7 +63,7 @@ class PageRunner:
                 expect_shown(shown, self.output)
 
     def ask(self, block: Block, name: str) -> None:
-        """Have the page's Python process execute or parse the block."""
+        """Have the page's process execute or parse the block."""
         text = block.text
         if block.action == "wrap":
             wrapper = (WRAPPERS / f"{block.argument}.mlir").read_text()

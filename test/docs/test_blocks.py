@@ -107,6 +107,14 @@ module { func.func private @f() }
 exit 2
 ```
 
+```json
+{"a": 1}
+```
+
+```toml
+a = [1]
+```
+
 <!-- test: excerpt of Makefile -->
 ```make
 demo: install
@@ -154,6 +162,8 @@ def test_a_good_page_is_accepted(tmp_path: Path) -> None:
         ("one\n...", "one\n", "shows:"),
         ("$ tile-opt empty.mlir", "$ tile-opt missing.mlir", "must end with 0, got 1"),
         ("exit 2\n```", "exit 3\n```", "must end with 2, got 3"),
+        ('{"a": 1}', '{"a": 1,}', "JSONDecodeError"),
+        ("a = [1]", "a = [1", "TOMLDecodeError"),
         ("demo: install\n...", "demo: nothing", "is no excerpt of Makefile"),
         ("test: not run, a diagram", "a diagram", "it must say why"),
         ("test: not run, a diagram", "test: not run,", "must say more"),

@@ -84,6 +84,11 @@ NOT_IN_REFERENCE = {"tile_emulator.KINDS", "tile_emulator.Kernel"}
 """A table, which the page of the emulator explains, and another name of a class."""
 
 
+def test_make_docs_builds_in_the_same_way() -> None:
+    # With -q, MkDocs does not count warnings, and strict means nothing.
+    assert "$(BIN)/mkdocs build\n" in (PROJECT / "Makefile").read_text()
+
+
 def test_what_is_broken_fails_the_build(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()

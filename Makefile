@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # make demo    set up, compile the demonstration and run it: on a GPU that can, else on the emulator
 # make test    set up, check style and types, run all tests
+# make docs    build the documentation as a site, into build/site
 # make format  let the formatters rewrite the sources
 #
 # All that is needed comes from PyPI into .venv; a C++17 compiler, Python 3.10 or newer and make must
@@ -12,9 +13,9 @@ SOURCES := $(shell find dialect lib python cmake -name '*.cpp' -o -name '*.h' -o
              -o -name 'CMakeLists.txt' -o -name '*.cmake')
 FORMATTED := $(filter %.cpp %.h,$(SOURCES))
 MODULES := $(sort $(shell find python tools -name '*.py'))
-PYTHON_SOURCES := python tools test examples benchmarks
+PYTHON_SOURCES := python tools test examples benchmarks docs
 
-.PHONY: demo test format lint lit pytest install FORCE
+.PHONY: demo test docs format lint lit pytest install FORCE
 .DELETE_ON_ERROR:
 
 demo: install
@@ -37,6 +38,10 @@ lit: install
 
 pytest: install
 	$(BIN)/pytest -q -n auto
+
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo 'Open build/site/index.html.'
 
 format: install
 	$(BIN)/ruff check --fix $(PYTHON_SOURCES)

@@ -35,7 +35,7 @@ config.name = "mlir-tile"
 config.test_format = lit.formats.ShTest()
 config.suffixes = [".mlir"]
 # Folders of pytest, whose .mlir files are inputs.
-config.excludes = ["Inputs", "emulator", "python", "run", "suite"]
+config.excludes = ["Inputs", "docs", "emulator", "python", "run", "suite"]
 config.test_source_root = str(Path(__file__).parent)
 config.test_exec_root = str(Path(__file__).parents[1] / "build" / "lit")
 config.pipefail = True

@@ -4,7 +4,7 @@
 A variant declares what it needs, and the analysis makes its plans and proves them like any other:
 the regions, the alignment of every address, the bytes of one phase. From Python comes what issues
 the copies of a plan. A package makes its variants known by an entry point of the group
-`mlir_tile.variants` that names the module that registers them; docs/extending.md has an example.
+`mlir_tile.variants` that names the module that registers them; docs/how-to/extending.md has an example.
 
 Registration is for the whole process, and for modules that are parsed afterwards.
 """

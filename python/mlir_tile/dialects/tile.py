@@ -2,7 +2,7 @@
 """The tile dialect: op classes, builders and attributes.
 
 The op classes are generated and take operands as the op has them. The builders beside them, named
-as the ops are, take numbers and barriers as one writes them; see docs/python.md.
+as the ops are, take numbers and barriers as one writes them; see docs/how-to/python-builders.md.
 """
 
 from .._tile import CopyPlanAttr, IssueAttr, LayoutAttr, ScopeAttr

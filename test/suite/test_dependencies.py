@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Dependencies point one way: tools -> python -> lib -> dialect -> lib/Layout."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from source_tree import PROJECT, source_files
+
+MAY_INCLUDE = {
+    "lib/Layout": {"llvm", "lib/Layout"},
+    "dialect": {"llvm", "mlir", "lib/Layout", "dialect"},
+    "lib/Analysis": {"llvm", "mlir", "lib/Layout", "dialect", "lib/Analysis"},
+    "lib/Transforms": {
+        "llvm", "mlir", "lib/Layout", "dialect", "lib/Analysis", "lib/Transforms",
+    },
+    "lib/Runtime": {"lib/Runtime"},
+    "python/bindings": {
+        "llvm", "mlir", "mlir-c", "lib/Layout", "dialect", "lib/Transforms", "python/bindings",
+    },
+}  # fmt: skip
+"""What a file of a folder may include, besides the headers of the language and of nanobind."""
+
+MAY_NAME_NVVM = {"lib/Analysis/SyncFlow.cpp", "lib/Analysis/BarrierUses.cpp"}
+"""They read fences and cluster barriers, which kernels write in upstream's nvvm ops."""
+
+MUST_NOT_IMPORT = {
+    "python/tile_emulator": {"mlir", "mlir_tile", "tile_tools"},
+    "python/mlir_tile": {"tile_tools"},
+    "python/mlir_tile/dialects": {
+        "mlir_tile.legalize", "mlir_tile.runtime", "mlir_tile.pipeline", "mlir_tile.compiler",
+        "tile_emulator",
+    },
+    "python/mlir_tile/legalize": {
+        "mlir_tile.runtime", "mlir_tile.pipeline", "mlir_tile.compiler", "tile_emulator", "numpy",
+    },
+    "python/mlir_tile/runtime": {
+        "mlir_tile.legalize", "mlir_tile.dialects", "mlir_tile.pipeline", "mlir_tile.scripted",
+    },
+}  # fmt: skip
+"""What no module below a folder imports. The analysis decides, the legalization obeys, and the
+runtime knows no tile op; the emulator knows no MLIR at all."""
+
+
+def includes(text: str) -> list[str]:
+    return re.findall(r'^\s*#\s*include\s*["<]([^">]+)[">]', text, re.MULTILINE)
+
+
+def included_folder(include: str, folder: str) -> str:
+    """Return the folder or the library of an include; empty for the language's own headers."""
+    first = include.split("/")[0]
+    if first in ("llvm", "mlir", "mlir-c"):
+        return first
+    if "/" not in include:
+        return folder if (PROJECT / folder / include).exists() else ""
+    parent = include.rpartition("/")[0]
+    return parent if (PROJECT / parent).is_dir() else ""
+
+
+def cpp_complaints(path: Path, text: str) -> list[str]:
+    """Return the includes of a C++ file that point the wrong way."""
+    folder = str(path.parent)
+    if folder not in MAY_INCLUDE:
+        return [f"{folder} has no line in MAY_INCLUDE"]
+    folders = {include: included_folder(include, folder) for include in includes(text)}
+    found = [
+        f"{path} includes {include}"
+        for include, place in folders.items()
+        if place and place not in MAY_INCLUDE[folder]
+    ]
+    if (
+        folder == "lib/Analysis"
+        and str(path) not in MAY_NAME_NVVM
+        and re.search("nvvm", text, re.I)
+    ):
+        found.append(f"{path} names NVVM")
+    return found
+
+
+def imports(path: Path, text: str) -> set[str]:
+    """Return the modules that a file imports, by their full names."""
+    package = path.relative_to(path.parts[0]).with_suffix("").parts[:-1]
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = list(package[: len(package) - node.level + 1]) if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            found.add(module)
+            found.update(f"{module}.{alias.name}" for alias in node.names)
+    return found
+
+
+def python_complaints(path: Path, text: str) -> list[str]:
+    """Return the imports of a Python file that point the wrong way."""
+    return [
+        f"{path} imports {module}"
+        for folder, forbidden in MUST_NOT_IMPORT.items()
+        if path.is_relative_to(folder)
+        for module in sorted(imports(path, text))
+        if any(module == name or module.startswith(f"{name}.") for name in forbidden)
+    ]
+
+
+def test_includes_point_one_way() -> None:
+    paths = [
+        path
+        for path in source_files()
+        if path.parts[0] in ("dialect", "lib", "python", "tools") and path.suffix in (".cpp", ".h")
+    ]
+    assert len(paths) > 50
+    assert [text for p in paths for text in cpp_complaints(p, (PROJECT / p).read_text())] == []
+
+
+def test_imports_point_one_way() -> None:
+    paths = [path for path in source_files() if path.suffix == ".py" and path.parts[0] == "python"]
+    assert len(paths) > 50
+    assert [text for p in paths for text in python_complaints(p, (PROJECT / p).read_text())] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "include"),
+    [
+        ("lib/Layout/Cut.cpp", '"dialect/TileDialect.h"'),
+        ("lib/Layout/Cut.cpp", '"mlir/IR/Builders.h"'),
+        ("dialect/TileOps.cpp", '"lib/Analysis/Tile.h"'),
+        ("dialect/TileOps.cpp", '"lib/Transforms/Passes.h"'),
+        ("lib/Analysis/Tile.cpp", '"lib/Transforms/Passes.h"'),
+        ("lib/Analysis/Tile.cpp", '"mlir/Dialect/LLVMIR/NVVMDialect.h"'),
+        ("lib/Runtime/Launch.cpp", '"dialect/TileDialect.h"'),
+        ("lib/Runtime/Launch.cpp", "<mlir/IR/Builders.h>"),
+        ("lib/Runtime/Launch.cpp", '"llvm/ADT/ArrayRef.h"'),
+        ("lib/Elsewhere/New.cpp", "<vector>"),
+    ],
+)
+def test_a_wrong_include_is_found(path: str, include: str) -> None:
+    assert cpp_complaints(Path(path), f"#include {include}\n") != []
+
+
+@pytest.mark.parametrize(
+    ("path", "include"),
+    [
+        ("lib/Layout/Cut.cpp", '"lib/Layout/Layout.h"'),
+        ("lib/Layout/Cut.cpp", "<vector>"),
+        ("dialect/TileOps.cpp", '"lib/Layout/Layout.h"'),
+        ("lib/Runtime/Launch.cpp", '"HostCall.h"'),
+        ("python/bindings/TileModule.cpp", "<nanobind/nanobind.h>"),
+    ],
+)
+def test_a_right_include_passes(path: str, include: str) -> None:
+    assert cpp_complaints(Path(path), f"#include {include}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "statement"),
+    [
+        ("python/tile_emulator/cli.py", "import mlir.ir"),
+        ("python/tile_emulator/cli.py", "from mlir_tile import lower"),
+        ("python/tile_emulator/machine/cta.py", "def f():\n    from mlir import ir"),
+        ("python/mlir_tile/legalize/bulk.py", "from ..runtime import devices"),
+        ("python/mlir_tile/legalize/bulk.py", "from .. import runtime"),
+        ("python/mlir_tile/legalize/bulk.py", "import numpy as np"),
+        ("python/mlir_tile/runtime/executable.py", "from ..dialects import tile"),
+        ("python/mlir_tile/runtime/executable.py", "from mlir_tile.legalize import PATTERNS"),
+        ("python/mlir_tile/compiler.py", "import tile_tools.run"),
+    ],
+)
+def test_a_wrong_import_is_found(path: str, statement: str) -> None:
+    assert python_complaints(Path(path), statement) != []
+
+
+@pytest.mark.parametrize(
+    ("path", "statement"),
+    [
+        ("python/tile_emulator/cli.py", "import numpy"),
+        ("python/mlir_tile/legalize/bulk.py", "from ..dialects import tile"),
+        ("python/mlir_tile/legalize/bulk.py", "from mlir import ir"),
+        ("python/mlir_tile/runtime/executable.py", "import tile_emulator"),
+        ("python/mlir_tile/compiler.py", "from .runtime.executable import Executable"),
+    ],
+)
+def test_a_right_import_passes(path: str, statement: str) -> None:
+    assert python_complaints(Path(path), statement) == []

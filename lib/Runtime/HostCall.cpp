@@ -165,8 +165,10 @@ void HostCall::enter() {
     failure.kind = TILE_RUNTIME_CONTEXT_LOST;
     return;
   }
-  for (CUmodule module : driver->takePendingUnloads(context))
+  for (CUmodule module : driver->takePendingUnloads(context)) {
+    RelaxedCapture relaxed(*driver);
     driver->cuModuleUnload(module);
+  }
 }
 
 bool HostCall::chooseContext() {
@@ -410,7 +412,17 @@ TileRuntimeFailureKind tile::runtime::popBracket(TileRuntimeFailure *failure) {
   }
   call->finish();
   innermost = call->outer;
-  lastBracketFailure = std::move(call->failure);
+  keepFailure(std::move(call->failure));
+  return exportKeptFailure(failure);
+}
+
+TileRuntimeFailureKind tile::runtime::keepFailure(Failure &&failure) {
+  lastBracketFailure = std::move(failure);
+  return lastBracketFailure.kind;
+}
+
+TileRuntimeFailureKind
+tile::runtime::exportKeptFailure(TileRuntimeFailure *failure) {
   lastBracketFailure.exportTo(*failure);
   return lastBracketFailure.kind;
 }

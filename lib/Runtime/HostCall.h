@@ -123,6 +123,10 @@ void pushBracket(Driver *driver, const TileRuntimeOptions &options);
 TileRuntimeFailureKind popBracket(TileRuntimeFailure *failure);
 TileRuntimeFailureKind takeLastError(TileRuntimeFailure *failure);
 
+/// Keeps the failure of a call for this thread's next question.
+TileRuntimeFailureKind keepFailure(Failure &&failure);
+TileRuntimeFailureKind exportKeptFailure(TileRuntimeFailure *failure);
+
 } // namespace tile::runtime
 
 #endif // TILE_RUNTIME_HOSTCALL_H

@@ -13,6 +13,7 @@ from mlir.passmanager import PassManager
 
 from . import pipeline
 from .runtime.errors import CompileError
+from .runtime.kernel_signature import KERNEL_TABLE, kernel_table
 from .target import DEFAULT_CHIP, DEFAULT_FEATURES
 
 if TYPE_CHECKING:
@@ -77,13 +78,16 @@ def lower(
         "analyze": pipeline.analyze(remarks),
         "legalize": pipeline.legalize(remarks),
         "nvvm": pipeline.nvvm(options),
-        "ptx": pipeline.binary(options),
+        "ptx": pipeline.nvvm(options),
     }[to]
     copy = module.operation.clone()
     with module.context:
-        manager = PassManager.parse(f"builtin.module({text})")
         try:
-            manager.run(copy)
+            PassManager.parse(f"builtin.module({text})").run(copy)
+            if to == "ptx":
+                kernels = kernel_table(module.operation, copy)
+                PassManager.parse(f"builtin.module({pipeline.embed(options)})").run(copy)
+                copy.operation.attributes[KERNEL_TABLE] = kernels
         except ir.MLIRError as error:
             raise compile_error(f"stage {to} failed", error) from None
     return copy

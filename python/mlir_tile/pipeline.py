@@ -82,9 +82,13 @@ def nvvm(options: Options) -> str:
 
 def binary(options: Options) -> str:
     """Go on from `nvvm` until host code is LLVM IR with the kernels embedded."""
+    return f"{nvvm(options)}, {embed(options)}"
+
+
+def embed(options: Options) -> str:
+    """Do what `binary` does after `nvvm`."""
     return ", ".join(
         [
-            nvvm(options),
             "gpu-to-llvm",
             f"gpu-module-to-binary{{format={options.format}}}",
             "convert-math-to-llvm",

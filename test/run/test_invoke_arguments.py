@@ -65,9 +65,10 @@ module attributes {gpu.container_module} {
     %y = arith.xori %x, %true : i1
     return %y : i1
   }
-  func.func @made() -> memref<4xf32> attributes {llvm.emit_c_interface} {
+  func.func @any_rank() -> memref<*xf32> attributes {llvm.emit_c_interface} {
     %m = memref.alloc() : memref<4xf32>
-    return %m : memref<4xf32>
+    %u = memref.cast %m : memref<4xf32> to memref<*xf32>
+    return %u : memref<*xf32>
   }
   func.func @complex(%a: complex<f32>) attributes {llvm.emit_c_interface} { return }
 }
@@ -186,7 +187,7 @@ WRONG: list[tuple[str, tuple[Any, ...], type[Exception], str]] = [
     ("scalars", (2, 0, 0, 0, 0, 0), ValueError, "argument 0 of 'scalars' must be from 0 to 1"),
     ("scalars", (0, 256, 0, 0, 0, 0), ValueError, "must be from -128 to 255, got 256"),
     ("scalars", (0, 0, 0, "x", 0, 0), TypeError, "argument 3 of 'scalars' must be a number"),
-    ("made", (), TypeError, "it returns memref<4xf32>; pass memrefs as arguments"),
+    ("any_rank", (), TypeError, "it returns memref<*xf32>; pass memrefs as arguments"),
     ("complex", (1j,), TypeError, "argument 0 has type complex<f32>"),
     ("nothing", (), ValueError, "no host function 'nothing' with llvm.emit_c_interface, have: "),
 ]

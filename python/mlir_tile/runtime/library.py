@@ -59,6 +59,13 @@ ENTRY_POINTS = (
     "mgpuTensorMapEncodeTiledMemref",
 )
 
+# What its own allocations are, by the names that it calls.
+HOST_ALLOCATORS = {
+    "malloc": "tile_runtime_malloc",
+    "aligned_alloc": "tile_runtime_aligned_alloc",
+    "free": "tile_runtime_free",
+}
+
 _Dim3 = ctypes.c_int64 * 3
 
 
@@ -107,6 +114,21 @@ class Failure(ctypes.Structure):
         if self.kind == CONTEXT_LOST or "context of device" in message:
             message += '; start a new process, or use device="emulator"'
         raise LaunchError(message, **fields)
+
+
+class DirectLaunch(ctypes.Structure):
+    """`TileRuntimeLaunch`: a launch without host code, except for where and on what."""
+
+    _fields_ = [
+        ("kernel", ctypes.c_void_p),
+        ("grid", _Dim3),
+        ("block", _Dim3),
+        ("cluster", _Dim3),
+        ("shared_bytes", ctypes.c_int64),
+        ("has_cluster", ctypes.c_int32),
+        ("argument_count", ctypes.c_int32),
+        ("argument_offsets", ctypes.POINTER(ctypes.c_int64)),
+    ]
 
 
 class Options(ctypes.Structure):
@@ -171,6 +193,27 @@ def library() -> ctypes.CDLL:
         "tile_runtime_end": (ctypes.c_int, [ctypes.POINTER(Failure)]),
         "tile_runtime_last_error": (ctypes.c_int, [ctypes.POINTER(Failure)]),
         "tile_runtime_shut_down": (None, []),
+        "mgpuModuleLoad": (ctypes.c_void_p, [text, ctypes.c_size_t]),
+        "mgpuModuleLoadJIT": (ctypes.c_void_p, [text, ctypes.c_int]),
+        "mgpuModuleUnload": (None, [ctypes.c_void_p]),
+        "tile_runtime_kernel": (ctypes.c_void_p, [ctypes.c_void_p, text]),
+        # The values of the arguments are bytes, the launch is its address.
+        "tile_runtime_launch": (
+            ctypes.c_int,
+            [driver, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, text],
+        ),
+        "tile_runtime_load": (ctypes.c_int, [driver, ctypes.c_void_p, ctypes.c_int]),
+        "tile_runtime_order": (
+            ctypes.c_int,
+            [driver, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p],
+        ),
+        "tile_runtime_failure": (ctypes.c_int, [ctypes.POINTER(Failure)]),
+        "tile_runtime_pointer": (
+            ctypes.c_int,
+            [driver, ctypes.c_uint64, ctypes.POINTER(ctypes.c_int)],
+        ),
+        "tile_runtime_take": (ctypes.c_int, [ctypes.c_void_p]),
+        "tile_runtime_free": (None, [ctypes.c_void_p]),
     }
     for name, (result, parameters) in signatures.items():
         function = getattr(loaded, name)

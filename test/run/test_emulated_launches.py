@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import kernel_programs
@@ -159,6 +163,15 @@ def test_auto_takes_numpy_arrays_where_there_is_no_gpu(monkeypatch: pytest.Monke
     out = np.zeros(4, np.int32)
     kernel_programs.executable().kernel("kernels", "ranks")[4, 1, 2](out)
     assert out.tolist() == [0, 1, 0, 1]
+
+
+def test_the_example_with_pytorch_says_what_is_missing() -> None:
+    if importlib.util.find_spec("torch"):
+        pytest.skip("PyTorch is installed")
+    example = Path(__file__).parents[2] / "examples" / "pytorch_copy.py"
+    done = subprocess.run([sys.executable, example], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: this needs PyTorch: ")
 
 
 def test_the_emulator_has_no_streams() -> None:

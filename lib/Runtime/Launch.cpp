@@ -252,7 +252,7 @@ int direct(TileRuntimeDriver *driver, int32_t device, CUstream stream,
            Work work) {
   if (isShutDown())
     return TILE_RUNTIME_OK;
-  TileRuntimeOptions options{device, /*hasStream=*/1, stream, 0};
+  TileRuntimeOptions options{device, /*hasStream=*/1, stream, 0, nullptr};
   HostCall call(reinterpret_cast<Driver *>(driver), options,
                 /*isBracket=*/true);
   call.enter();

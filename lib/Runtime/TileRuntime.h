@@ -38,7 +38,8 @@ typedef enum TileRuntimeFailureKind {
   TILE_RUNTIME_LAUNCH_FAILED = 1,      // a call was refused or went wrong
   TILE_RUNTIME_KERNEL_TIMEOUT = 2,     // a kernel did not end in time
   TILE_RUNTIME_DEVICE_UNAVAILABLE = 3, // no driver, no GPU, or one too old
-  TILE_RUNTIME_CONTEXT_LOST = 4        // an earlier failure took the context
+  TILE_RUNTIME_CONTEXT_LOST = 4,       // an earlier failure took the context
+  TILE_RUNTIME_INTERRUPTED = 5         // the caller ended a wait
 } TileRuntimeFailureKind;
 
 /// The texts live until the thread closes another bracket or asks for its last
@@ -65,6 +66,9 @@ typedef struct TileRuntimeOptions {
   void *stream;
   /// The longest single wait for the device in seconds; 0 waits for ever.
   double timeoutSeconds;
+  /// Asked about 50 times a second while this waits for the device; anything
+  /// but 0 ends the wait as a timeout does. May be NULL.
+  int (*isInterrupted)(void);
 } TileRuntimeOptions;
 
 typedef struct TileRuntimeDeviceFacts {

@@ -32,6 +32,7 @@ from mlir_tile.runtime.library import (
     Failure,
     Options,
     cuda_driver,
+    interruption,
     library,
 )
 from mlir_tile.runtime.results import Results
@@ -146,11 +147,13 @@ class Executable:
                 if schedule is not None or checks is not None:
                     raise ValueError('schedule and checks need device="emulator"')
                 handle = None if stream is None else stream_handle(stream)
-                options = Options(ordinal, handle is not None, handle, timeout or 0.0)
+                options = Options(
+                    ordinal, handle is not None, handle, timeout or 0.0, interruption()
+                )
                 failure = _run(cuda_driver(), options, function, packed)
                 if failure.kind:
                     failure.throw()
-        except KernelTimeout:
+        except (KernelTimeout, KeyboardInterrupt):
             if ordinal is not None:
                 _abandoned.append((self, values, alive, args, packed))
             raise

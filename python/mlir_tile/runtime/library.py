@@ -8,9 +8,12 @@ exceptions. Knows nothing of MLIR, NumPy or the emulator.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import functools
 import os
+import signal
+import threading
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -22,9 +25,17 @@ from mlir_tile.runtime.errors import (
     LaunchError,
 )
 
-__all__ = ["DeviceFacts", "Failure", "Options", "cuda_driver", "library", "library_path"]
+__all__ = [
+    "DeviceFacts",
+    "Failure",
+    "Options",
+    "cuda_driver",
+    "interruption",
+    "library",
+    "library_path",
+]
 
-OK, LAUNCH_FAILED, KERNEL_TIMEOUT, DEVICE_UNAVAILABLE, CONTEXT_LOST = range(5)
+OK, LAUNCH_FAILED, KERNEL_TIMEOUT, DEVICE_UNAVAILABLE, CONTEXT_LOST, INTERRUPTED = range(6)
 
 CUDA_ERROR_NO_DEVICE = 100
 OLDEST_COMPUTE_CAPABILITY = 90
@@ -108,6 +119,11 @@ class Failure(ctypes.Structure):
             "text": self.error_text.decode(),
             "launch": self.launch(),
         }
+        if self.kind == INTERRUPTED:
+            # The signal was taken away from its handler, which may do more than raise.
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+            raise KeyboardInterrupt(message)
         if self.kind == KERNEL_TIMEOUT:
             advice = 'run the same with device="emulator": it says what each thread waits for'
             raise KernelTimeout(f"{message}; {advice}", **fields)
@@ -139,7 +155,20 @@ class Options(ctypes.Structure):
         ("has_stream", ctypes.c_int32),
         ("stream", ctypes.c_void_p),
         ("timeout_seconds", ctypes.c_double),
+        ("is_interrupted", ctypes.c_void_p),
     ]
+
+
+# Tells of Ctrl-C without running any Python, in which it would be raised: no exception can cross
+# the frames of the host code.
+_is_interrupted = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.pythonapi.PyOS_InterruptOccurred)
+
+
+def interruption() -> int | None:
+    """Return what `Options.is_interrupted` is on this thread: only the main one gets signals."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
+    return ctypes.cast(_is_interrupted, ctypes.c_void_p).value
 
 
 class DeviceFacts(ctypes.Structure):

@@ -3,11 +3,13 @@
 // The host code's own allocations, remembered until they are freed: a memref
 // that it returns may be one, or an argument's memory, or a global's.
 
-#include "TileRuntime.h"
+#include "HostCall.h"
 
 #include <cstdlib>
 #include <mutex>
 #include <unordered_set>
+
+using namespace tile::runtime;
 
 namespace {
 struct Allocations {
@@ -37,10 +39,16 @@ void *tile_runtime_aligned_alloc(size_t alignment, size_t sizeBytes) {
   return remember(aligned_alloc(alignment, sizeBytes));
 }
 
-void tile_runtime_free(void *pointer) {
-  tile_runtime_take(pointer);
-  std::free(pointer);
+void tile_runtime_dealloc(void *pointer) {
+  if (pointer && tile_runtime_take(pointer))
+    std::free(pointer);
+  else if (pointer && !isShutDown())
+    HostCall::current().refuse(
+        "free", "the host program frees memory that it did not allocate, or "
+                "not for the first time (memref.dealloc of an argument?)");
 }
+
+void tile_runtime_free(void *pointer) { std::free(pointer); }
 
 int tile_runtime_take(void *pointer) {
   std::lock_guard<std::mutex> lock(allocations().mutex);

@@ -163,10 +163,11 @@ TILE_RUNTIME_EXPORT int tile_runtime_pointer(TileRuntimeDriver *driver,
 TILE_RUNTIME_EXPORT void *tile_runtime_malloc(size_t sizeBytes);
 TILE_RUNTIME_EXPORT void *tile_runtime_aligned_alloc(size_t alignment,
                                                      size_t sizeBytes);
-TILE_RUNTIME_EXPORT void tile_runtime_free(void *pointer);
+TILE_RUNTIME_EXPORT void tile_runtime_dealloc(void *pointer);
 /// 1 if the host code allocated `pointer` and has not freed it: it is then the
 /// caller's, to be given to tile_runtime_free once.
 TILE_RUNTIME_EXPORT int tile_runtime_take(void *pointer);
+TILE_RUNTIME_EXPORT void tile_runtime_free(void *pointer);
 
 /// From here on no driver is called any more. For hosts whose driver entries
 /// are about to become invalid, as at the end of a Python process.

@@ -100,6 +100,10 @@ module {
     memref.dealloc %m : memref<4xi32>
     return %y : i32
   }
+  func.func @frees(%a: memref<4xi32>) attributes {llvm.emit_c_interface} {
+    memref.dealloc %a : memref<4xi32>
+    return
+  }
   func.func @device() -> memref<4xf32> attributes {llvm.emit_c_interface} {
     %t0 = gpu.wait async
     %m, %t1 = gpu.alloc async [%t0] () : memref<4xf32>
@@ -219,6 +223,13 @@ def test_other_memory_is_refused(name: str, host: Executable) -> None:
 def test_what_the_program_frees_is_its_own_affair(host: Executable, freed: list[int]) -> None:
     assert call(host, "freed") == 3
     assert freed == []
+
+
+def test_freeing_an_argument_is_an_error_and_frees_nothing(host: Executable) -> None:
+    array = np.arange(4, dtype=np.int32)
+    with pytest.raises(mt.LaunchError, match="frees memory that it did not allocate"):
+        call(host, "frees", array)
+    assert array.tolist() == [0, 1, 2, 3]
 
 
 def test_results_of_a_failed_call_are_freed(host: Executable, fake, freed: list[int]) -> None:

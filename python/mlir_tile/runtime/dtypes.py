@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["dtype_of", "element_bytes", "element_names", "is_same_element", "is_same_name"]
+__all__ = [
+    "NUMPY_ELEMENTS",
+    "dtype_of",
+    "element_bytes",
+    "element_names",
+    "is_same_element",
+    "is_same_name",
+]
 
 # bf16 and f8 arrays are for those who install it.
 _ml_dtypes: Any = None
@@ -27,6 +34,7 @@ _NUMPY = {
     "f32": np.float32,
     "f64": np.float64,
 }
+NUMPY_ELEMENTS = frozenset(_NUMPY)
 _ML_DTYPES = {
     "bf16": "bfloat16",
     "f8E5M2": "float8_e5m2",

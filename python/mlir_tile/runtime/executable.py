@@ -126,7 +126,7 @@ class Executable:
         if timeout is not None and not timeout > 0:
             raise ValueError(f"timeout must be a positive number of seconds, got {timeout}")
         values, alive = signature.convert(args)
-        results = Results(signature)
+        results = Results(signature, alive)
         packed = _pack(signature, values, results)
         if device == "auto" and (schedule is not None or checks is not None):
             device = "emulator"
@@ -160,7 +160,7 @@ class Executable:
         except BaseException:
             results.discard()
             raise
-        return results.read(alive)
+        return results.read()
 
     @functools.cached_property
     def kernels(self) -> dict[str, dict[str, KernelSignature]]:

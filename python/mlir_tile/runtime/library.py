@@ -74,7 +74,7 @@ ENTRY_POINTS = (
 HOST_ALLOCATORS = {
     "malloc": "tile_runtime_malloc",
     "aligned_alloc": "tile_runtime_aligned_alloc",
-    "free": "tile_runtime_free",
+    "free": "tile_runtime_dealloc",
 }
 
 _Dim3 = ctypes.c_int64 * 3

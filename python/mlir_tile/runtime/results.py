@@ -28,9 +28,10 @@ _GLOBAL = 0xDEADBEEF
 
 
 class Results:
-    """Room for the results of one call of a host function."""
+    """Room for the results of one call of a host function, which takes the arrays in `alive`."""
 
-    def __init__(self, signature: Signature) -> None:
+    def __init__(self, signature: Signature, alive: Sequence[Any]) -> None:
+        self._borrowed = {each.ctypes.data for each in alive if isinstance(each, np.ndarray)}
         self._name = signature.name
         self._results = signature.results
         self._offsets, size = _struct(signature.results)
@@ -45,12 +46,11 @@ class Results:
             return [*arguments, self.buffer]
         return [ctypes.c_void_p(ctypes.addressof(self.buffer)), *arguments]
 
-    def read(self, arguments: Sequence[Any]) -> Any:
-        """Return the results after the call; `arguments` has the arrays that were passed.
+    def read(self) -> Any:
+        """Return the results after the call.
 
         Raises `Error` for a memref whose memory is nobody's that is known here.
         """
-        borrowed = {each.ctypes.data for each in arguments if isinstance(each, np.ndarray)}
         owned: dict[int, Any] = {}
         try:
             values = []
@@ -59,7 +59,7 @@ class Results:
                 if isinstance(result, Scalar):
                     values.append(_scalar(raw, dtype_of(result.element)))
                 else:
-                    values.append(self._array(result, raw, borrowed, owned))
+                    values.append(self._array(result, raw, owned))
         except BaseException:
             self.discard()
             raise
@@ -72,28 +72,30 @@ class Results:
         for result, offset in zip(self._results, self._offsets, strict=True):
             if isinstance(result, MemRef):
                 allocated = int.from_bytes(self.buffer.raw[offset : offset + 8], "little")
-                if library().tile_runtime_take(allocated):
+                if self._take(allocated):
                     library().tile_runtime_free(allocated)
 
-    def _array(
-        self, result: MemRef, raw: bytes, borrowed: set[int], owned: dict[int, Any]
-    ) -> np.ndarray[Any, Any]:
+    def _take(self, allocated: int) -> bool:
+        """Whether memory was the host code's and is ours from now on."""
+        return allocated not in self._borrowed and bool(library().tile_runtime_take(allocated))
+
+    def _array(self, result: MemRef, raw: bytes, owned: dict[int, Any]) -> np.ndarray[Any, Any]:
         rank = (len(raw) // 8 - 3) // 2
         allocated, aligned = (int(word) for word in np.frombuffer(raw[:16], np.uint64))
         offset, *rest = (int(word) for word in np.frombuffer(raw[16:], np.int64))
         shape, strides = rest[:rank], rest[rank:]
         dtype = dtype_of(result.element)
         if 0 in shape and allocated not in owned:
-            if library().tile_runtime_take(allocated):
+            if self._take(allocated):
                 library().tile_runtime_free(allocated)
             return np.zeros(shape, dtype)
         reach = [(n - 1) * s * dtype.itemsize for n, s in zip(shape, strides, strict=True)]
         first = aligned + offset * dtype.itemsize + sum(r for r in reach if r < 0)
         size = sum(map(abs, reach)) + dtype.itemsize
-        if allocated not in owned and library().tile_runtime_take(allocated):
+        if allocated not in owned and self._take(allocated):
             owned[allocated] = _Owner(allocated)
         owner = owned.get(allocated)
-        if owner is None and allocated != _GLOBAL and allocated not in borrowed:
+        if owner is None and allocated != _GLOBAL and allocated not in self._borrowed:
             raise Error(
                 f"'{self._name}' returns {result} in memory that is not its own (memref.alloc), "
                 "nor an argument's, nor a global's: host code cannot return device memory, or "

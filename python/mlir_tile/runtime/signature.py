@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import operator
+import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from mlir import ir
 
-from mlir_tile.runtime.dtypes import dtype_of, element_bytes, is_same_element
+from mlir_tile.runtime.dtypes import NUMPY_ELEMENTS, dtype_of, element_bytes, is_same_element
+from mlir_tile.runtime.tensors import element_of, owner_of
 
 __all__ = ["Argument", "MemRef", "Scalar", "Signature", "parse_argument", "signatures_of"]
 
@@ -207,7 +210,7 @@ class Signature:
             parsed = [parse_argument(each) for each in given]
         for number, (each, text) in enumerate(zip(parsed, given, strict=True)):
             if number < len(types) and each is None:
-                return cls(name, (), unsupported=f"argument {number} has type {text}")
+                return cls(name, (), unsupported=f"argument {number} has type {text}{_why(text)}")
             if number >= len(types) and (each is None or is_unranked(each)):
                 return cls(name, (), unsupported=f"it returns {text}; pass memrefs as arguments")
         found = tuple(each for each in parsed if each is not None)
@@ -244,6 +247,13 @@ def signatures_of(module: ir.Module) -> dict[str, Signature]:
         function_type = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
         signatures[name] = Signature.of(name, function_type.inputs, function_type.results)
     return signatures
+
+
+def _why(given: Any) -> str:
+    """Return the reason why Python cannot pass an MLIR type, if it is not plain."""
+    if re.search(r"(^|x|<)[su]?i[2-7]\b", str(given)):
+        return ", and no array has integers of less than a byte as host code reads them"
+    return ""
 
 
 def is_unranked(argument: Argument) -> bool:
@@ -286,6 +296,11 @@ def _host_array(value: Any, where: str, wanted: object) -> npt.NDArray[Any]:
     """Return `value` as a view of host memory."""
     if isinstance(value, np.ndarray):
         return value
+    try:
+        if owner_of(value) == "torch" and value.device.type == "cpu":
+            return _torch_on_host(value)
+    except (RuntimeError, TypeError) as error:
+        raise TypeError(f"{where} cannot be passed for {wanted}: {error}") from error
     if is_on_gpu(value):
         raise TypeError(
             f"{where} must be in host memory for {wanted}, got a {type(value).__name__} on a GPU: "
@@ -298,6 +313,16 @@ def _host_array(value: Any, where: str, wanted: object) -> npt.NDArray[Any]:
         return np.from_dlpack(value)
     except Exception as error:
         raise TypeError(f"{where} must be an array in host memory for {wanted}: {error}") from error
+
+
+def _torch_on_host(tensor: Any) -> npt.NDArray[Any]:
+    """Return PyTorch's own view, as older versions export DLPack that NumPy takes as read-only."""
+    element = element_of(str(tensor.dtype).removeprefix("torch."))
+    if dtype_of(element, None) is None or element in NUMPY_ELEMENTS:
+        return tensor.numpy()  # type: ignore[no-any-return]
+    torch, dtype = sys.modules["torch"], dtype_of(element)
+    bits = tensor.view(torch.int16 if dtype.itemsize == 2 else torch.uint8)
+    return bits.numpy().view(dtype)  # type: ignore[no-any-return]
 
 
 def is_on_gpu(value: Any) -> bool:

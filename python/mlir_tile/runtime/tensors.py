@@ -19,7 +19,7 @@ from mlir_tile.runtime.dlpack import CUDA, CUDA_MANAGED, dense, read_capsule
 from mlir_tile.runtime.library import library
 from mlir_tile.runtime.streams import LEGACY, normal
 
-__all__ = ["Tensor", "fast_reader", "owner_of", "read_tensor"]
+__all__ = ["Tensor", "element_of", "fast_reader", "owner_of", "read_tensor"]
 
 _ELEMENTS = {
     "bool": "i1",
@@ -59,6 +59,11 @@ def owner_of(value: Any) -> str:
         if module is not None and isinstance(value, getattr(module, name)):
             return owner
     return ""
+
+
+def element_of(dtype: str) -> str:
+    """Return MLIR's name for a dtype's; the same text for one that it has no name for."""
+    return _ELEMENTS.get(dtype, dtype)
 
 
 def fast_reader(value: Any) -> Callable[[Any], tuple[int, Hashable]] | None:
@@ -124,7 +129,7 @@ def _torch(tensor: Any, where: str) -> Tensor:
     name = str(tensor.dtype).removeprefix("torch.")
     return Tensor(
         int(tensor.data_ptr()),
-        _ELEMENTS.get(name, name),
+        element_of(name),
         tuple(tensor.shape),
         tuple(tensor.stride()),
         int(tensor.get_device()),
@@ -136,7 +141,7 @@ def _cupy(array: Any) -> Tensor:
     size = array.dtype.itemsize
     return Tensor(
         int(array.data.ptr),
-        _ELEMENTS.get(name, name),
+        element_of(name),
         tuple(array.shape),
         _whole(array.strides, size),
         int(array.data.device_id),

@@ -340,13 +340,15 @@ bool HostCall::isRunning(CUstream stream) const {
 bool HostCall::settleCopy(CUdeviceptr target, CUstream stream) {
   if (hasTimeout())
     return waitForStream(stream);
+  if (!options.isInterrupted || !isRunning(stream) ||
+      !driver->cuPointerGetAttribute)
+    return true;
   // The driver copies to memory that it does not know when the stream is there,
   // and returns after that. What goes wrong until then the copy reports.
   int memoryType = 0;
-  bool isBlocking = isRunning(stream) && driver->cuPointerGetAttribute &&
-                    driver->cuPointerGetAttribute(
-                        &memoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, target);
-  if (!options.isInterrupted || !isBlocking ||
+  if (driver->cuPointerGetAttribute(&memoryType,
+                                    CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                    target) == CUDA_SUCCESS ||
       poll([&] { return driver->cuStreamQuery(stream); }) !=
           CUDA_ERROR_NOT_READY)
     return true;

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import functools
 
+from mlir import ir
+
 import mlir_tile as mt
 from mlir_tile.runtime import Executable
 
@@ -112,7 +114,18 @@ gpu.module @kernels {{
 
 
 @functools.cache
-def executable() -> Executable:
-    """Return the compiled program."""
+def lowered() -> ir.Module:
+    """Return the program as it is compiled, once."""
     with mt.context():
-        return mt.compile(mt.parse(PROGRAM))
+        return mt.lower(mt.parse(PROGRAM), "ptx")
+
+
+def fresh() -> Executable:
+    """Return the program as if it had just been compiled."""
+    return Executable(lowered(), mt.compiler.embedded_ptx(lowered()), {}, 3)
+
+
+@functools.cache
+def executable() -> Executable:
+    """Return the program, the same each time."""
+    return fresh()

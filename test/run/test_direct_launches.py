@@ -7,7 +7,7 @@ Over the fake driver, which keeps the parameters and the stream of a launch.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import fake_cuda
@@ -29,8 +29,10 @@ def streams(monkeypatch: pytest.MonkeyPatch) -> fake_tensors.Streams:
 
 
 @pytest.fixture
-def program(fake: fake_cuda.FakeDriver) -> Any:
-    return kernel_programs.executable()
+def program(fake: fake_cuda.FakeDriver) -> Iterator[Any]:
+    yield kernel_programs.executable()
+    # Its modules would count in other tests.
+    kernel_programs.executable.cache_clear()
 
 
 def kernel(name: str, device: str = "auto") -> Any:
@@ -87,6 +89,7 @@ def test_a_static_offset_is_applied_once(form, program, fake, streams) -> None:
 
 def test_the_second_launch_does_nothing_but_launch(program, fake, streams) -> None:
     bound = kernel("offset")[4, 4, 2]
+    assert kernel("offset")[4, 4, 2] is bound
     a, b = (TorchTensor(np.zeros(n, np.int32)) for n in (8, 4))
     a.array = a.array[::2]
     a.shape = a.array.shape
@@ -240,6 +243,7 @@ def test_the_tensors_device_decides(form: str, program, fake, streams) -> None:
 
 def test_devices_are_not_mixed(program, fake, streams) -> None:
     a, b = (TorchTensor(np.zeros((1, 1), np.float32), device) for device in (0, 1))
+    streams.torch[1] = 0x900
     with pytest.raises(ValueError) as caught:
         kernel("dense")[1, 1](a, b, 0.0)
     assert str(caught.value) == (

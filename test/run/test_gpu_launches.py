@@ -16,8 +16,6 @@ import kernel_programs
 import numpy as np
 import pytest
 
-import mlir_tile as mt
-
 pytestmark = pytest.mark.gpu
 
 ROOT = Path(__file__).parents[2]
@@ -43,8 +41,7 @@ def kernel(name: str, device: str = "auto") -> Any:
 
 def fresh(name: str) -> Any:
     """Return a kernel that has not been loaded anywhere."""
-    with mt.context():
-        return mt.compile(mt.parse(kernel_programs.PROGRAM)).kernel("kernels", name)
+    return kernel_programs.fresh().kernel("kernels", name)
 
 
 @pytest.fixture

@@ -73,6 +73,7 @@ class Executable:
         self._engine: ExecutionEngine | None = None
         self._functions: dict[str, Any] = {}
         self._images: dict[str, KernelImage] = {}
+        self._kernels: dict[tuple[str, str, str], Kernel] = {}
         self._lock = threading.Lock()
 
     def __getattr__(self, name: str) -> Any:
@@ -187,11 +188,17 @@ class Executable:
         if signature is None:
             known = ", ".join(f"{m}.{k}" for m, kernels in self.kernels.items() for k in kernels)
             raise ValueError(f"no kernel '{module}.{name}', have: {known or 'none'}")
+        settings = (schedule, checks, timeout)
+        key = (module, name, device)
         with self._lock:
+            if settings == (None, None, None) and key in self._kernels:
+                return self._kernels[key]
             if module not in self._images:
                 self._images[module] = _image(self._module, module, self._opt_level)
-            image = self._images[module]
-        return Kernel(signature, image, device, schedule, checks, timeout)
+            made = Kernel(signature, self._images[module], device, *settings)
+            if settings == (None, None, None):
+                self._kernels[key] = made
+        return made
 
     def _function(self, name: str) -> Any:
         with self._lock:

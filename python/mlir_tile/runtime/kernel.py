@@ -288,20 +288,21 @@ class BoundKernel:
         """Return the tensors by argument number, and the stream that the launch goes to."""
         parameters = self._kernel.parameters
         tensors: dict[int, Tensor] = {}
-        streams: dict[str, int] = {}
         late = []
         for number in parameters.memrefs:
             value = values[number]
             owner = owner_of(value)
             if not owner and hasattr(value, "__dlpack__"):
                 late.append(number)  # to be told the stream
-                continue
-            tensor = read_tensor(value, parameters.where(number), driver, self._stream)
-            tensors[number] = tensor
-            if owner and tensor.device is not None:
-                streams[f"{parameters.where(number)} ({owner})"] = current_stream_of(owner)(
-                    tensor.device
-                )
+            else:
+                tensors[number] = read_tensor(value, parameters.where(number), driver, self._stream)
+        device = self._device({n: tensor.device for n, tensor in tensors.items()})
+        owners = {number: owner_of(values[number]) for number in tensors}
+        streams = {
+            f"{parameters.where(number)} ({owner})": current_stream_of(owner)(device)
+            for number, owner in owners.items()
+            if owner
+        }
         stream = self._stream
         if stream is None and len(set(streams.values())) > 1:
             told = ", ".join(f"{place}: 0x{handle:x}" for place, handle in streams.items())

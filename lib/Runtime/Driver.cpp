@@ -33,6 +33,17 @@ std::atomic<bool> shutDownFlag{false};
 bool tile::runtime::isShutDown() { return shutDownFlag; }
 void tile::runtime::shutDown() { shutDownFlag = true; }
 
+RelaxedCapture::RelaxedCapture(Driver &driver)
+    : driver(driver), mode(CU_STREAM_CAPTURE_MODE_RELAXED) {
+  if (driver.cuThreadExchangeStreamCaptureMode)
+    driver.cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+RelaxedCapture::~RelaxedCapture() {
+  if (driver.cuThreadExchangeStreamCaptureMode)
+    driver.cuThreadExchangeStreamCaptureMode(&mode);
+}
+
 bool tile::runtime::losesContext(CUresult result) {
   return result == CUDA_ERROR_ILLEGAL_ADDRESS ||
          result == CUDA_ERROR_LAUNCH_TIMEOUT ||

@@ -92,6 +92,18 @@ private:
   std::multimap<ContextKey, CUmodule> pendingUnloads;
 };
 
+/// While it lives, this thread may load and unload modules although a stream
+/// is being captured into a graph: neither touches a stream.
+class RelaxedCapture {
+public:
+  explicit RelaxedCapture(Driver &driver);
+  ~RelaxedCapture();
+
+private:
+  Driver &driver;
+  int mode;
+};
+
 /// True for the results after which a context answers nothing else.
 bool losesContext(CUresult result);
 

@@ -17,6 +17,7 @@ using namespace tile::runtime;
 
 namespace {
 constexpr int kOldestComputeCapability = 90;
+constexpr auto kBetweenQuestions = std::chrono::milliseconds(20);
 
 thread_local HostCall *innermost = nullptr;
 /// The failure of the last bracket closed, whose texts the caller may read.
@@ -24,7 +25,7 @@ thread_local Failure lastBracketFailure;
 thread_local Failure lastOutsideFailure;
 
 HostCall &outsideCall() {
-  static const TileRuntimeOptions options{-1, 0, nullptr, 0};
+  static const TileRuntimeOptions options{-1, 0, nullptr, 0, nullptr};
   thread_local HostCall call(nullptr, options, /*isBracket=*/false);
   return call;
 }
@@ -165,8 +166,10 @@ void HostCall::enter() {
     failure.kind = TILE_RUNTIME_CONTEXT_LOST;
     return;
   }
-  for (CUmodule module : driver->takePendingUnloads(context))
+  for (CUmodule module : driver->takePendingUnloads(context)) {
+    RelaxedCapture relaxed(*driver);
     driver->cuModuleUnload(module);
+  }
 }
 
 bool HostCall::chooseContext() {
@@ -249,11 +252,18 @@ template <typename Query> CUresult HostCall::poll(Query query) {
   using Clock = std::chrono::steady_clock;
   auto start = Clock::now();
   auto deadline = start + std::chrono::duration<double>(options.timeoutSeconds);
+  auto nextQuestion = start + kBetweenQuestions;
   for (auto pause = std::chrono::microseconds(1);;) {
     CUresult result = query();
     auto now = Clock::now();
-    if (result != CUDA_ERROR_NOT_READY || now > deadline)
+    if (result != CUDA_ERROR_NOT_READY || (hasTimeout() && now > deadline))
       return result;
+    if (options.isInterrupted && now > nextQuestion) {
+      nextQuestion = now + kBetweenQuestions;
+      wasInterrupted = options.isInterrupted();
+      if (wasInterrupted)
+        return result;
+    }
     // Short kernels are met by spinning, long ones cost no processor.
     if (now - start < std::chrono::microseconds(100))
       continue;
@@ -267,8 +277,11 @@ void HostCall::recordTimeout(const char *call, CUstream stream) {
   std::string kernels = blamedKernels(stream, launch);
   if (kernels.empty())
     kernels = "work that was on the stream before";
-  std::string what = kernels + " did not end within " +
-                     shortNumber(options.timeoutSeconds) + " s";
+  std::string what =
+      kernels + (wasInterrupted
+                     ? " had not ended when it was interrupted"
+                     : " did not end within " +
+                           shortNumber(options.timeoutSeconds) + " s");
   std::string lost =
       "the CUDA context of device " + std::to_string(device) + " is lost";
   driver->markLost(context, lost + " since " + what, /*stillRunning=*/true);
@@ -276,17 +289,23 @@ void HostCall::recordTimeout(const char *call, CUstream stream) {
   if (!ok())
     return;
   refuse(call, what + "; " + lost, launch);
-  failure.kind = TILE_RUNTIME_KERNEL_TIMEOUT;
+  failure.kind =
+      wasInterrupted ? TILE_RUNTIME_INTERRUPTED : TILE_RUNTIME_KERNEL_TIMEOUT;
 }
 
 bool HostCall::waitForStream(CUstream stream) {
-  CUresult result = hasTimeout()
-                        ? poll([&] { return driver->cuStreamQuery(stream); })
-                        : driver->cuStreamSynchronize(stream);
-  const char *call = hasTimeout() ? "cuStreamQuery" : "cuStreamSynchronize";
+  CUresult result = CUDA_SUCCESS;
+  const char *call = "cuStreamQuery";
+  if (isPolling())
+    result = poll([&] { return driver->cuStreamQuery(stream); });
   if (result == CUDA_ERROR_NOT_READY) {
     recordTimeout(call, stream);
     return false;
+  }
+  // What is over by now needs no waiting, and errors are reported once more.
+  if (!hasTimeout()) {
+    result = driver->cuStreamSynchronize(stream);
+    call = "cuStreamSynchronize";
   }
   if (!check(result, call))
     return false;
@@ -298,13 +317,17 @@ bool HostCall::waitForStream(CUstream stream) {
 }
 
 bool HostCall::waitForEvent(CUevent event) {
-  CUresult result = hasTimeout()
-                        ? poll([&] { return driver->cuEventQuery(event); })
-                        : driver->cuEventSynchronize(event);
-  const char *call = hasTimeout() ? "cuEventQuery" : "cuEventSynchronize";
+  CUresult result = CUDA_SUCCESS;
+  const char *call = "cuEventQuery";
+  if (isPolling())
+    result = poll([&] { return driver->cuEventQuery(event); });
   if (result == CUDA_ERROR_NOT_READY) {
     recordTimeout(call, nullptr);
     return false;
+  }
+  if (!hasTimeout()) {
+    result = driver->cuEventSynchronize(event);
+    call = "cuEventSynchronize";
   }
   return check(result, call);
 }
@@ -312,6 +335,25 @@ bool HostCall::waitForEvent(CUevent event) {
 bool HostCall::isRunning(CUstream stream) const {
   return std::any_of(running.begin(), running.end(),
                      [&](auto &launch) { return launch.first == stream; });
+}
+
+bool HostCall::settleCopy(CUdeviceptr target, CUstream stream) {
+  if (hasTimeout())
+    return waitForStream(stream);
+  if (!options.isInterrupted || !isRunning(stream) ||
+      !driver->cuPointerGetAttribute)
+    return true;
+  // The driver copies to memory that it does not know when the stream is there,
+  // and returns after that. What goes wrong until then the copy reports.
+  int memoryType = 0;
+  if (driver->cuPointerGetAttribute(&memoryType,
+                                    CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                    target) == CUDA_SUCCESS ||
+      poll([&] { return driver->cuStreamQuery(stream); }) !=
+          CUDA_ERROR_NOT_READY)
+    return true;
+  recordTimeout("cuStreamQuery", stream);
+  return false;
 }
 
 bool HostCall::waitForAll() {
@@ -410,7 +452,17 @@ TileRuntimeFailureKind tile::runtime::popBracket(TileRuntimeFailure *failure) {
   }
   call->finish();
   innermost = call->outer;
-  lastBracketFailure = std::move(call->failure);
+  keepFailure(std::move(call->failure));
+  return exportKeptFailure(failure);
+}
+
+TileRuntimeFailureKind tile::runtime::keepFailure(Failure &&failure) {
+  lastBracketFailure = std::move(failure);
+  return lastBracketFailure.kind;
+}
+
+TileRuntimeFailureKind
+tile::runtime::exportKeptFailure(TileRuntimeFailure *failure) {
   lastBracketFailure.exportTo(*failure);
   return lastBracketFailure.kind;
 }

@@ -54,6 +54,9 @@ public:
   /// where there is a limit, waits for them here.
   bool settle();
   bool hasTimeout() const { return options.timeoutSeconds > 0; }
+  /// The same before a copy to `target`, which may also wait for kernels of
+  /// this call where the caller could not interrupt it.
+  bool settleCopy(CUdeviceptr target, CUstream stream);
 
   /// The stream that host code means: the caller's, where it gave one.
   CUstream stream(CUstream requested) const {
@@ -90,6 +93,7 @@ private:
   bool chooseContext();
   bool enterDevice(CUdevice chosen, CUcontext chosenContext);
   std::string blamedKernels(CUstream stream, LaunchShape &launch) const;
+  bool isPolling() const { return hasTimeout() || options.isInterrupted; }
   void recordTimeout(const char *call, CUstream stream);
   template <typename Query> CUresult poll(Query query);
   void releaseOwned();
@@ -99,6 +103,7 @@ private:
   ContextKey context;
   CUdevice device = 0;
   int entered = 0;
+  bool wasInterrupted = false;
   /// The last launch of each kernel on each stream since it was waited for.
   std::vector<std::pair<CUstream, LaunchShape>> running;
 };
@@ -122,6 +127,10 @@ Driver *defaultDriver(std::string &why);
 void pushBracket(Driver *driver, const TileRuntimeOptions &options);
 TileRuntimeFailureKind popBracket(TileRuntimeFailure *failure);
 TileRuntimeFailureKind takeLastError(TileRuntimeFailure *failure);
+
+/// Keeps the failure of a call for this thread's next question.
+TileRuntimeFailureKind keepFailure(Failure &&failure);
+TileRuntimeFailureKind exportKeptFailure(TileRuntimeFailure *failure);
 
 } // namespace tile::runtime
 

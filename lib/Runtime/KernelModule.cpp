@@ -24,7 +24,10 @@ KernelModule::~KernelModule() {
     }
     if (driver->cuCtxPushCurrent(context.context) != CUDA_SUCCESS)
       continue;
-    driver->cuModuleUnload(loaded.module);
+    {
+      RelaxedCapture relaxed(*driver);
+      driver->cuModuleUnload(loaded.module);
+    }
     CUcontext popped;
     driver->cuCtxPopCurrent(&popped);
   }
@@ -38,13 +41,16 @@ Kernel *KernelModule::kernel(const std::string &name) {
 LoadedKernel *KernelModule::load(HostCall &call, const Kernel &kernel) {
   std::lock_guard<std::mutex> lock(mutex);
   Loaded &loaded = places[{&call.api(), call.contextKey()}];
-  bool isKnown = loaded.module && loaded.kernels.count(kernel.name);
-  if (!isKnown && !call.settle())
+  if (auto known = loaded.kernels.find(kernel.name);
+      known != loaded.kernels.end())
+    return &known->second;
+  if (!call.settle())
     return nullptr;
+  RelaxedCapture relaxed(call.api());
   if (!loaded.module && !loadImage(call, loaded))
     return nullptr;
-  auto [entry, isNew] = loaded.kernels.try_emplace(kernel.name);
-  if (isNew && !loadKernel(call, loaded, kernel.name, entry->second)) {
+  auto entry = loaded.kernels.try_emplace(kernel.name).first;
+  if (!loadKernel(call, loaded, kernel.name, entry->second)) {
     loaded.kernels.erase(entry);
     return nullptr;
   }
@@ -99,6 +105,10 @@ bool KernelModule::loadKernel(HostCall &call, Loaded &loaded,
   kernel.isNonPortableAllowed = nonPortable;
   kernel.requiredCluster = {width, height, depth};
   return true;
+}
+
+void *tile_runtime_kernel(void *module, const char *name) {
+  return static_cast<KernelModule *>(module)->kernel(name);
 }
 
 extern "C" {

@@ -203,8 +203,10 @@ private:
     CUlaunchAttribute cluster;
     CUlaunchConfig asked = config(cluster);
     // A device that runs launches at once reports the kernel's own errors
-    // here, so it has to be known as the kernel at fault.
-    call.launched(stream, shape);
+    // here, so it has to be known as the kernel at fault. Without host code
+    // others may have been launched, of which this call knows nothing.
+    if (!isDirect)
+      call.launched(stream, shape);
     return check(
         call.api().cuLaunchKernelEx(&asked, kernel.function, arguments, extra),
         kLaunch);
@@ -212,6 +214,7 @@ private:
 
 public:
   bool isClusterGiven = false;
+  bool isDirect = false;
 
 private:
   HostCall &call;
@@ -241,7 +244,77 @@ void launchKernel(void *function, const Dim3 *cluster, const Dim3 &grid,
   launcher.isClusterGiven = cluster != nullptr;
   launcher.run(arguments, extra);
 }
+
+/// Calls `work` with a call that has entered its context, and keeps the first
+/// failure. It owns nothing, so it waits for nothing.
+template <typename Work>
+int direct(TileRuntimeDriver *driver, int32_t device, CUstream stream,
+           Work work) {
+  if (isShutDown())
+    return TILE_RUNTIME_OK;
+  TileRuntimeOptions options{device, /*hasStream=*/1, stream, 0, nullptr};
+  HostCall call(reinterpret_cast<Driver *>(driver), options,
+                /*isBracket=*/true);
+  call.enter();
+  if (call.ok())
+    work(call);
+  call.leave();
+  return call.ok() ? TILE_RUNTIME_OK : keepFailure(std::move(call.failure));
+}
 } // namespace
+
+int tile_runtime_launch(TileRuntimeDriver *driver,
+                        const TileRuntimeLaunch *launch, int32_t device,
+                        void *stream, const void *arguments) {
+  auto where = static_cast<CUstream>(stream);
+  return direct(driver, device, where, [&](HostCall &call) {
+    auto *kernel = static_cast<Kernel *>(launch->kernel);
+    LoadedKernel *loaded = kernel->module->load(call, *kernel);
+    if (!loaded)
+      return;
+    LaunchShape shape;
+    shape.kernel = kernel->name;
+    for (int i = 0; i < 3; ++i) {
+      shape.grid[i] = launch->grid[i];
+      shape.block[i] = launch->block[i];
+      shape.cluster[i] = launch->hasCluster ? launch->cluster[i] : 1;
+    }
+    shape.sharedBytes = launch->sharedBytes;
+    // The driver reads the values and writes nothing.
+    auto *bytes = static_cast<char *>(const_cast<void *>(arguments));
+    std::vector<void *> pointers(launch->argumentCount);
+    for (int32_t i = 0; i < launch->argumentCount; ++i)
+      pointers[i] = bytes + launch->argumentOffsets[i];
+    Launcher launcher(call, *loaded, shape, where);
+    launcher.isClusterGiven = launch->hasCluster;
+    launcher.isDirect = true;
+    launcher.run(pointers.data(), nullptr);
+  });
+}
+
+int tile_runtime_load(TileRuntimeDriver *driver, void *kernel, int32_t device) {
+  return direct(driver, device, nullptr, [&](HostCall &call) {
+    auto *wanted = static_cast<Kernel *>(kernel);
+    wanted->module->load(call, *wanted);
+  });
+}
+
+int tile_runtime_order(TileRuntimeDriver *driver, int32_t device, void *before,
+                       void *after) {
+  return direct(driver, device, nullptr, [&](HostCall &call) {
+    Driver &api = call.api();
+    CUevent event = nullptr;
+    if (!call.check(api.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING),
+                    "cuEventCreate"))
+      return;
+    if (call.check(api.cuEventRecord(event, static_cast<CUstream>(before)),
+                   "cuEventRecord"))
+      call.check(api.cuStreamWaitEvent(static_cast<CUstream>(after), event, 0),
+                 "cuStreamWaitEvent");
+    // The driver keeps what is recorded until the waits are over.
+    call.check(api.cuEventDestroy(event), "cuEventDestroy");
+  });
+}
 
 extern "C" {
 

@@ -136,7 +136,7 @@ TILE_RUNTIME_EXPORT void mgpuMemcpy(void *target, void *source,
     return;
   CUstream stream = call->stream(requested);
   // A copy from or to pageable memory waits for the stream, without a limit.
-  if (call->hasTimeout() && !call->waitForStream(stream))
+  if (!call->settleCopy(address(target), stream))
     return;
   if (call->check(call->api().cuMemcpyAsync(address(target), address(source),
                                             sizeBytes, stream),

@@ -102,4 +102,29 @@ int tile_runtime_last_error(TileRuntimeFailure *failure) {
   return takeLastError(failure);
 }
 
+int tile_runtime_failure(TileRuntimeFailure *failure) {
+  return exportKeptFailure(failure);
+}
+
+int tile_runtime_pointer(TileRuntimeDriver *driver, uint64_t address,
+                         int *device) {
+  Driver &api = *unwrap(driver);
+  *device = -1;
+  unsigned memoryType = CU_MEMORYTYPE_HOST;
+  int ordinal = -1;
+  if (!api.cuPointerGetAttribute)
+    return CUDA_SUCCESS;
+  CUresult result = api.initialize();
+  // Memory that the driver never heard of is an invalid value.
+  if (result != CUDA_SUCCESS ||
+      api.cuPointerGetAttribute(&memoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                address) != CUDA_SUCCESS ||
+      memoryType == CU_MEMORYTYPE_HOST)
+    return result;
+  result = api.cuPointerGetAttribute(
+      &ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
+  *device = result == CUDA_SUCCESS ? ordinal : -1;
+  return result;
+}
+
 void tile_runtime_shut_down() { shutDown(); }

@@ -38,7 +38,8 @@ typedef enum TileRuntimeFailureKind {
   TILE_RUNTIME_LAUNCH_FAILED = 1,      // a call was refused or went wrong
   TILE_RUNTIME_KERNEL_TIMEOUT = 2,     // a kernel did not end in time
   TILE_RUNTIME_DEVICE_UNAVAILABLE = 3, // no driver, no GPU, or one too old
-  TILE_RUNTIME_CONTEXT_LOST = 4        // an earlier failure took the context
+  TILE_RUNTIME_CONTEXT_LOST = 4,       // an earlier failure took the context
+  TILE_RUNTIME_INTERRUPTED = 5         // the caller ended a wait
 } TileRuntimeFailureKind;
 
 /// The texts live until the thread closes another bracket or asks for its last
@@ -65,6 +66,9 @@ typedef struct TileRuntimeOptions {
   void *stream;
   /// The longest single wait for the device in seconds; 0 waits for ever.
   double timeoutSeconds;
+  /// Asked about 50 times a second while this waits for the device; anything
+  /// but 0 ends the wait as a timeout does. May be NULL.
+  int (*isInterrupted)(void);
 } TileRuntimeOptions;
 
 typedef struct TileRuntimeDeviceFacts {
@@ -114,6 +118,57 @@ TILE_RUNTIME_EXPORT int tile_runtime_end(TileRuntimeFailure *failure);
 
 /// The first failure on this thread outside brackets, which is then forgotten.
 TILE_RUNTIME_EXPORT int tile_runtime_last_error(TileRuntimeFailure *failure);
+
+/// A launch without host code, except for where and on what.
+typedef struct TileRuntimeLaunch {
+  void *kernel; // of tile_runtime_kernel
+  int64_t grid[3];
+  int64_t block[3];
+  int64_t cluster[3];
+  int64_t sharedBytes;
+  /// 0: `cluster` says nothing, the kernel's own is taken.
+  int32_t hasCluster;
+  int32_t argumentCount;
+  /// Where the value of each kernel parameter is, from the first, in bytes.
+  const int64_t *argumentOffsets;
+} TileRuntimeLaunch;
+
+/// The kernel `name` of what mgpuModuleLoad or mgpuModuleLoadJIT returned;
+/// neither loads anything. It lives as long as the module.
+TILE_RUNTIME_EXPORT void *tile_runtime_kernel(void *module, const char *name);
+
+/// Launches on `device` (or -1) and `stream`, checked as host code's launches
+/// are, without waiting or allocating on the device. The values are read before
+/// it returns. The kind of its failure; tile_runtime_failure has the rest.
+TILE_RUNTIME_EXPORT int tile_runtime_launch(TileRuntimeDriver *driver,
+                                            const TileRuntimeLaunch *launch,
+                                            int32_t device, void *stream,
+                                            const void *arguments);
+/// Loads a kernel on `device`, so that its first launch need not.
+TILE_RUNTIME_EXPORT int tile_runtime_load(TileRuntimeDriver *driver,
+                                          void *kernel, int32_t device);
+/// Makes what comes next on `after` wait for what is on `before` by now.
+TILE_RUNTIME_EXPORT int tile_runtime_order(TileRuntimeDriver *driver,
+                                           int32_t device, void *before,
+                                           void *after);
+/// The failure of this thread's last call of the three above.
+TILE_RUNTIME_EXPORT int tile_runtime_failure(TileRuntimeFailure *failure);
+
+/// The ordinal of the device that `address` is of, or -1 for memory that no
+/// device may use as its own. 0 or the CUresult.
+TILE_RUNTIME_EXPORT int tile_runtime_pointer(TileRuntimeDriver *driver,
+                                             uint64_t address, int *device);
+
+/// What the host code's malloc, aligned_alloc and free are to be, so that one
+/// knows whose the memory of a result is.
+TILE_RUNTIME_EXPORT void *tile_runtime_malloc(size_t sizeBytes);
+TILE_RUNTIME_EXPORT void *tile_runtime_aligned_alloc(size_t alignment,
+                                                     size_t sizeBytes);
+TILE_RUNTIME_EXPORT void tile_runtime_dealloc(void *pointer);
+/// 1 if the host code allocated `pointer` and has not freed it: it is then the
+/// caller's, to be given to tile_runtime_free once.
+TILE_RUNTIME_EXPORT int tile_runtime_take(void *pointer);
+TILE_RUNTIME_EXPORT void tile_runtime_free(void *pointer);
 
 /// From here on no driver is called any more. For hosts whose driver entries
 /// are about to become invalid, as at the end of a Python process.

@@ -14,6 +14,7 @@ from mlir.passmanager import PassManager
 
 from . import pipeline, toolkit
 from .runtime.errors import CompileError
+from .runtime.kernel_signature import KERNEL_TABLE, kernel_table
 from .target import DEFAULT_CHIP, DEFAULT_FEATURES, ptx_versions
 
 if TYPE_CHECKING:
@@ -88,13 +89,15 @@ def lower(
     text = {
         "analyze": pipeline.analyze(remarks),
         "legalize": pipeline.legalize(remarks),
-        "nvvm": pipeline.nvvm(options),
-    }.get(to) or pipeline.binary(options)
+    }.get(to) or pipeline.nvvm(options)
     copy = module.operation.clone()
     with module.context:
-        manager = PassManager.parse(f"builtin.module({text})")
         try:
-            manager.run(copy)
+            PassManager.parse(f"builtin.module({text})").run(copy)
+            if to in FORMATS:
+                kernels = kernel_table(module.operation, copy)
+                PassManager.parse(f"builtin.module({pipeline.embed(options)})").run(copy)
+                copy.operation.attributes[KERNEL_TABLE] = kernels
         except ir.MLIRError as error:
             raise compile_error(f"stage {to} failed", error) from None
     return copy

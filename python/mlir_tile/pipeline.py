@@ -92,10 +92,14 @@ def nvvm(options: Options) -> str:
 
 def binary(options: Options) -> str:
     """Go on from `nvvm` until host code is LLVM IR with the kernels embedded."""
+    return f"{nvvm(options)}, {embed(options)}"
+
+
+def embed(options: Options) -> str:
+    """Do what `binary` does after `nvvm`."""
     toolkit = f' toolkit="{options.toolkit}"' if options.toolkit else ""
     return ", ".join(
         [
-            nvvm(options),
             "gpu-to-llvm",
             f"gpu-module-to-binary{{format={options.format}{toolkit}}}",
             "convert-math-to-llvm",

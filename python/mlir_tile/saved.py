@@ -171,7 +171,7 @@ def _record(signature: Signature) -> dict[str, Any]:
     """Return a signature as JSON: its types as MLIR writes them."""
     return {
         "arguments": [str(argument) for argument in signature.arguments],
-        "results": [] if signature.result is None else [str(signature.result)],
+        "results": [str(result) for result in signature.results],
         "unsupported": signature.unsupported,
     }
 

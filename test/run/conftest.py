@@ -11,7 +11,7 @@ from pathlib import Path
 import fake_cuda
 import pytest
 
-from mlir_tile.runtime import devices, executable
+from mlir_tile.runtime import devices, executable, kernel
 from mlir_tile.runtime.library import library
 
 
@@ -35,7 +35,7 @@ def make_fake(fake_driver_library: Path, monkeypatch: pytest.MonkeyPatch) -> Mak
         path = str(fake_driver_library).encode()
         handle = library().tile_runtime_driver_load(path, ctypes.byref(why))
         assert handle, why.value
-        for module in (devices, executable):
+        for module in (devices, executable, kernel):
             monkeypatch.setattr(module, "cuda_driver", lambda: handle)
         return driver
 

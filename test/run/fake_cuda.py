@@ -92,6 +92,35 @@ class FakeDriver:
     def clear_log(self) -> None:
         self._library.fake_clear_log()
 
+    def expect_arguments(self, count: int) -> None:
+        """Keep so many parameters of each launch."""
+        self._library.fake_expect_arguments(count)
+
+    def arguments(self, count: int) -> list[int]:
+        """Return the parameters of the last launch, as words of 8 bytes."""
+        argument = self._library.fake_argument
+        argument.restype = ctypes.c_uint64
+        return [int(argument(number)) for number in range(count)]
+
+    def last_device(self) -> int:
+        return int(self._library.fake_last_device())
+
+    def last_stream(self) -> int:
+        stream = self._library.fake_last_stream
+        stream.restype = ctypes.c_uint64
+        return int(stream())
+
+    def add_device_memory(self, address: int, size_bytes: int, device: int = 0) -> None:
+        """Let the driver know these addresses as memory of a device."""
+        self._library.fake_add_device_memory(
+            ctypes.c_uint64(address), ctypes.c_uint64(size_bytes), device
+        )
+
+    def capture_modes(self) -> tuple[int, int]:
+        """Return the thread's stream capture mode, now and when a module was last loaded."""
+        modes = self._library.fake_capture_mode(), self._library.fake_capture_mode_of_load()
+        return int(modes[0]), int(modes[1])
+
     def jit_level(self) -> int:
         return int(self._library.fake_jit_level())
 

@@ -36,6 +36,8 @@ ELSEWHERE = {
     "cuEventQuery",
     "cuEventSynchronize",
     "cuTensorMapEncodeTiled",
+    "cuPointerGetAttribute",
+    "cuThreadExchangeStreamCaptureMode",
 }
 ONLY_WITHOUT_POOLS = {"cuMemAlloc"}
 ONLY_WITH_TIMEOUT = {"cuStreamQuery"}

@@ -184,6 +184,21 @@ def test_a_hang_behind_copies_and_frees_times_out_too() -> None:
     assert printed == "timed out\n"
 
 
+def test_ctrl_c_ends_a_hang() -> None:
+    printed = passes("""
+        import os, signal, threading
+        text = FILL.replace(KERNEL, HANGING_KERNEL).replace("@kernels::@fill", "@kernels::@hang")
+        program = compile_text(text)
+        threading.Timer(5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            program.invoke("main", array(), 1.0, device="cuda")
+        except KeyboardInterrupt as error:
+            print(error)
+    """)
+    assert printed.startswith("kernel 'hang'")
+    assert "had not ended when it was interrupted" in printed
+
+
 def test_a_failing_status_survives_a_hang() -> None:
     done = run_process("""
         program = compile_text(launch(grid=1, block=1, kernel=HANGING_KERNEL, name="hang"))

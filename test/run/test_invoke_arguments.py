@@ -65,9 +65,16 @@ module attributes {gpu.container_module} {
     %y = arith.xori %x, %true : i1
     return %y : i1
   }
-  func.func @made() -> memref<4xf32> attributes {llvm.emit_c_interface} {
+  func.func @any_rank() -> memref<*xf32> attributes {llvm.emit_c_interface} {
     %m = memref.alloc() : memref<4xf32>
-    return %m : memref<4xf32>
+    %u = memref.cast %m : memref<4xf32> to memref<*xf32>
+    return %u : memref<*xf32>
+  }
+  func.func @nibbles(%a: memref<4xi4>) attributes {llvm.emit_c_interface} { return }
+  func.func @copy_f8(%a: memref<4xf8E4M3FN>, %b: memref<4xf8E4M3FN>, %x: f8E5M2) -> f8E5M2
+      attributes {llvm.emit_c_interface} {
+    memref.copy %a, %b : memref<4xf8E4M3FN> to memref<4xf8E4M3FN>
+    return %x : f8E5M2
   }
   func.func @complex(%a: complex<f32>) attributes {llvm.emit_c_interface} { return }
 }
@@ -122,6 +129,28 @@ def test_bf16_comes_from_ml_dtypes(call) -> None:
     call("bf", array, 1.5)
     assert array.tolist() == [0.0, 1.5]
     call("bf", np.zeros(2, "V2"), 1.5)
+
+
+def test_f8_comes_from_ml_dtypes(call) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    a = np.array([1, 2, -3, 0.5], ml_dtypes.float8_e4m3fn)
+    b = np.zeros_like(a)
+    assert call("copy_f8", a, b, 1.5) == 1.5
+    assert b.tolist() == [1, 2, -3, 0.5]
+    with pytest.raises(TypeError, match="must have element type f8E4M3FN"):
+        call("copy_f8", a.astype(ml_dtypes.float8_e5m2), b, 1.5)
+
+
+def test_torch_tensors_on_the_host_are_taken(call) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("ml_dtypes")
+    whole = torch.arange(96.0).reshape(8, 12)
+    assert call("first", whole[::2, 1:], 1, 2) == 27.0
+    array = torch.zeros(2, dtype=torch.bfloat16)
+    call("bf", array, 1.5)
+    assert array.tolist() == [0.0, 1.5]
+    with pytest.raises(TypeError, match="argument 0 of 'first' cannot be passed"):
+        call("first", whole[:4].requires_grad_(), 1, 2)
 
 
 def test_an_extent_of_1_may_have_any_stride(call) -> None:
@@ -186,8 +215,20 @@ WRONG: list[tuple[str, tuple[Any, ...], type[Exception], str]] = [
     ("scalars", (2, 0, 0, 0, 0, 0), ValueError, "argument 0 of 'scalars' must be from 0 to 1"),
     ("scalars", (0, 256, 0, 0, 0, 0), ValueError, "must be from -128 to 255, got 256"),
     ("scalars", (0, 0, 0, "x", 0, 0), TypeError, "argument 3 of 'scalars' must be a number"),
-    ("made", (), TypeError, "it returns memref<4xf32>; pass memrefs as arguments"),
+    ("any_rank", (), TypeError, "it returns memref<*xf32>; pass memrefs as arguments"),
     ("complex", (1j,), TypeError, "argument 0 has type complex<f32>"),
+    (
+        "nibbles",
+        (np.zeros(4, np.int8),),
+        TypeError,
+        "has type memref<4xi4>, and no array has integ",
+    ),
+    (
+        "zero_d",
+        (np.zeros(9, np.uint8)[1:].view(np.float64).reshape(()),),
+        ValueError,
+        "argument 0 of 'zero_d' must be aligned to its elements",
+    ),
     ("nothing", (), ValueError, "no host function 'nothing' with llvm.emit_c_interface, have: "),
 ]
 

@@ -102,3 +102,53 @@ def test_without_a_driver_the_library_loads_and_says_so() -> None:
     )
     assert done.returncode == 0
     assert done.stdout.startswith("no CUDA driver: /nonexistent/libcuda.so.1: cannot open")
+
+
+INTERRUPT = """
+import os, signal, threading, time
+program = compile_text(FILL)
+program.invoke("main", array, 1.0, device="cuda")
+fake.hang()
+handled = []
+{handler}
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+start = time.monotonic()
+try:
+    program.invoke("main", array, 1.0, device="cuda")
+except KeyboardInterrupt as error:
+    print(error, handled, time.monotonic() - start < 5)
+try:
+    program.invoke("main", array, 1.0, device="cuda")
+except LaunchError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("has_handler", [False, True])
+def test_ctrl_c_ends_a_wait_without_a_limit(has_handler: bool, fake_driver_library: Path) -> None:
+    handler = "signal.signal(signal.SIGINT, lambda *_: handled.append(1))" if has_handler else ""
+    done = run(INTERRUPT.replace("{handler}", handler), fake_driver_library)
+    assert (done.returncode, done.stderr) == (0, "")
+    first, second = done.stdout.splitlines()
+    assert first.startswith("kernel 'fill' (grid 2x1x1, ")
+    handled = "[1]" if has_handler else "[]"
+    assert "had not ended when it was interrupted; the CUDA context of device 0 is lost" in first
+    assert first.endswith(f" {handled} True")
+    assert "had not ended when it was interrupted" in second
+
+
+def test_other_threads_wait_on(fake_driver_library: Path) -> None:
+    body = """
+        import threading
+        program = compile_text(FILL)
+        done = []
+        def work():
+            program.invoke("main", array, 1.0, device="cuda")
+            done.append(1)
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        print(done)
+    """
+    done = run(body, fake_driver_library)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[1]\n", "")

@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["dtype_of", "element_names", "is_same_element"]
+__all__ = [
+    "NUMPY_ELEMENTS",
+    "dtype_of",
+    "element_bytes",
+    "element_names",
+    "is_same_element",
+    "is_same_name",
+]
 
 # bf16 and f8 arrays are for those who install it.
 _ml_dtypes: Any = None
@@ -27,6 +34,7 @@ _NUMPY = {
     "f32": np.float32,
     "f64": np.float64,
 }
+NUMPY_ELEMENTS = frozenset(_NUMPY)
 _ML_DTYPES = {
     "bf16": "bfloat16",
     "f8E5M2": "float8_e5m2",
@@ -38,6 +46,7 @@ _ML_DTYPES = {
     "f8E3M4": "float8_e3m4",
     "f8E8M0FNU": "float8_e8m0fnu",
 }
+_WIDE_ML_DTYPES = {"bf16": 2}  # the others have a byte
 _REQUIRED: Any = object()
 
 
@@ -60,6 +69,25 @@ def dtype_of(element: str, default: Any = _REQUIRED) -> Any:
     if element in _ML_DTYPES:
         raise ValueError(f"element type {element} needs the package ml_dtypes")
     raise ValueError(f"element type {element} has no NumPy dtype")
+
+
+def element_bytes(element: str) -> int | None:
+    """Return the bytes of an MLIR element type, None for one that Python cannot pass.
+
+    None also for i4 and the like: host code reads a whole byte for one and takes its upper half to
+    be zero, which `ml_dtypes.int4`, that extends the sign, does not keep to.
+    """
+    if element in _ML_DTYPES:
+        return _WIDE_ML_DTYPES.get(element, 1)
+    dtype = dtype_of(element, None)
+    return None if dtype is None else int(dtype.itemsize)
+
+
+def is_same_name(given: str, element: str) -> bool:
+    """Whether `given`, an element type by MLIR's name, is `element` but for signs."""
+    wanted, have = (name[1:] if name[:2] in ("si", "ui") else name for name in (element, given))
+    wanted = "i64" if wanted == "index" else wanted
+    return have == wanted or (wanted == "i1" and have == "i8")
 
 
 def is_same_element(dtype: np.dtype[Any], element: str) -> bool:

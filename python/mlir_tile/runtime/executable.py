@@ -8,8 +8,8 @@ raises what the run-time library recorded.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
+import functools
 import io
 import os
 import threading
@@ -19,21 +19,26 @@ from typing import Any
 
 import mlir
 from mlir import ir
+from mlir.dialects import gpu
 from mlir.execution_engine import ExecutionEngine
 
 from mlir_tile.runtime.devices import resolve_device
-from mlir_tile.runtime.driver_emulator import Session, emulator_driver
-from mlir_tile.runtime.dtypes import dtype_of
-from mlir_tile.runtime.errors import CompileError, EmulatorError, Error, KernelTimeout
+from mlir_tile.runtime.emulation import run_emulated
+from mlir_tile.runtime.errors import CompileError, Error, KernelTimeout
+from mlir_tile.runtime.kernel import Kernel, KernelImage
+from mlir_tile.runtime.kernel_signature import KernelSignature, kernel_signatures
 from mlir_tile.runtime.library import (
     ENTRY_POINTS,
-    KERNEL_TIMEOUT,
+    HOST_ALLOCATORS,
     Failure,
     Options,
     cuda_driver,
+    interruption,
     library,
 )
+from mlir_tile.runtime.results import Results
 from mlir_tile.runtime.signature import MemRef, Signature
+from mlir_tile.runtime.streams import stream_handle
 
 __all__ = ["Executable"]
 
@@ -69,7 +74,19 @@ class Executable:
         self._opt_level = opt_level
         self._engine: ExecutionEngine | None = None
         self._functions: dict[str, Any] = {}
+        self._images: dict[str, KernelImage] = {}
+        self._kernels: dict[tuple[str, str, str], Kernel] = {}
         self._lock = threading.Lock()
+
+    def __getattr__(self, name: str) -> Any:
+        signatures = self.__dict__.get("_signatures", {})
+        if name in signatures:
+            return functools.partial(self.invoke, name)
+        known = ", ".join(sorted(signatures)) or "none"
+        raise AttributeError(f"no attribute or host function '{name}', have functions: {known}")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._signatures})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this program to a file that `mlir_tile.load` reads; raises `OSError`."""
@@ -105,7 +122,10 @@ class Executable:
         schedule: Any = None,
         checks: Any = None,
     ) -> Any:
-        """Call host function `name` and return its result, None where it has none.
+        """Call host function `name`, or `exe.name(...)`, and return its result or None.
+
+        Memrefs come back as NumPy arrays, copied unless the function allocated them; several
+        results as a tuple.
 
         - `args`: for each memref a writeable NumPy array (or what exports DLPack from host memory)
           of its element type and shape, used in place with its strides; for each scalar a number.
@@ -128,50 +148,78 @@ class Executable:
         if timeout is not None and not timeout > 0:
             raise ValueError(f"timeout must be a positive number of seconds, got {timeout}")
         values, alive = signature.convert(args)
-        packed, result = _pack(signature, values)
+        results = Results(signature, alive)
+        packed = _pack(signature, values, results)
         if device == "auto" and (schedule is not None or checks is not None):
             device = "emulator"
         ordinal = resolve_device(device)
         function = self._function(name)
-        if ordinal is None:
-            if stream is not None:
-                raise ValueError("stream must be None on the emulator, which has no streams")
-            self._emulate(function, packed, schedule, checks, timeout)
-        else:
-            if schedule is not None or checks is not None:
-                raise ValueError('schedule and checks need device="emulator"')
-            handle = None if stream is None else _stream_handle(stream)
-            options = Options(ordinal, handle is not None, handle, timeout or 0.0)
-            failure = _run(cuda_driver(), options, function, packed)
-            if failure.kind == KERNEL_TIMEOUT:
+        try:
+            if ordinal is None:
+                if stream is not None:
+                    raise ValueError("stream must be None on the emulator, which has no streams")
+                options = Options(0, 0, None, 0.0)
+                run_emulated(
+                    lambda driver, _: _run(driver, options, function, packed),
+                    schedule,
+                    checks,
+                    timeout,
+                )
+            else:
+                if schedule is not None or checks is not None:
+                    raise ValueError('schedule and checks need device="emulator"')
+                handle = None if stream is None else stream_handle(stream)
+                options = Options(
+                    ordinal, handle is not None, handle, timeout or 0.0, interruption()
+                )
+                failure = _run(cuda_driver(), options, function, packed)
+                if failure.kind:
+                    failure.throw()
+        except (KernelTimeout, KeyboardInterrupt):
+            if ordinal is not None:
                 _abandoned.append((self, values, alive, args, packed))
-            if failure.kind:
-                failure.throw()
-        return None if result is None else result()
+            raise
+        except BaseException:
+            results.discard()
+            raise
+        return results.read()
 
-    def _emulate(
-        self, function: Any, packed: Any, schedule: Any, checks: Any, timeout: float | None
-    ) -> None:
-        with Session(schedule, checks, timeout) as session:
-            failure = _run(emulator_driver(), Options(0, 0, None, 0.0), function, packed)
-        exception = session.take_exception()
-        if exception is None:
-            if failure.kind:
-                failure.throw()
-            return
-        import tile_emulator as te
+    @functools.cached_property
+    def kernels(self) -> dict[str, dict[str, KernelSignature]]:
+        """The kernels that can be launched without host code, by `gpu.module`."""
+        return kernel_signatures(self._module.operation)
 
-        if not isinstance(exception, te.Error):
-            raise exception
-        kind = getattr(exception, "kind", "memory")
-        if isinstance(exception, te.LaunchError):
-            kind = "launch"
-        elif isinstance(exception, te.PTXError):
-            kind = "ptx"
-        launch = failure.launch()
-        if kind == "limit" and timeout is not None:
-            raise KernelTimeout(str(exception), call="emulator", launch=launch) from exception
-        raise EmulatorError(str(exception), kind=kind, launch=launch) from exception
+    def kernel(
+        self,
+        module: str,
+        name: str,
+        device: str = "auto",
+        *,
+        schedule: Any = None,
+        checks: Any = None,
+        timeout: float | None = None,
+    ) -> Kernel:
+        """Return a kernel (a `gpu.func` of the program), to be launched on device tensors.
+
+        `exe.kernel("kernels", "copy")[grid, block, cluster, smem, stream](...)`, see `Kernel`. On
+        "auto" the arguments decide: device tensors run on their GPU, and NumPy arrays on the
+        emulator where there is no GPU. `schedule`, `checks` and `timeout` are the emulator's.
+        """
+        signature = self.kernels.get(module, {}).get(name)
+        if signature is None:
+            known = ", ".join(f"{m}.{k}" for m, kernels in self.kernels.items() for k in kernels)
+            raise ValueError(f"no kernel '{module}.{name}', have: {known or 'none'}")
+        settings = (schedule, checks, timeout)
+        key = (module, name, device)
+        with self._lock:
+            if settings == (None, None, None) and key in self._kernels:
+                return self._kernels[key]
+            if module not in self._images:
+                self._images[module] = _image(self._module, module, self._opt_level)
+            made = Kernel(signature, self._images[module], device, *settings)
+            if settings == (None, None, None):
+                self._kernels[key] = made
+        return made
 
     def _function(self, name: str) -> Any:
         with self._lock:
@@ -205,9 +253,12 @@ class Executable:
             handler.detach()
         # By address, because libraries would be searched after the whole process, where another
         # runtime with the same names may have been loaded.
-        for name in ENTRY_POINTS:
-            entry = ctypes.cast(getattr(library(), name), ctypes.c_void_p)
-            engine.raw_register_runtime(name, entry)
+        for name, entry in [
+            *zip(ENTRY_POINTS, ENTRY_POINTS, strict=True),
+            *HOST_ALLOCATORS.items(),
+        ]:
+            address = ctypes.cast(getattr(library(), entry), ctypes.c_void_p)
+            engine.raw_register_runtime(name, address)
         engine.initialize()
         return engine
 
@@ -224,32 +275,30 @@ def _run(driver: int, options: Options, function: Any, packed: Any) -> Failure:
     return failure
 
 
-def _pack(signature: Signature, values: list[Any]) -> tuple[Any, Any]:
-    """Return the array of pointers that packed functions take, and how to read the result."""
+def _pack(signature: Signature, values: list[Any], results: Results) -> Any:
+    """Return the array of pointers that packed functions take."""
     # Memrefs are passed by the address of their descriptor, scalars by value.
-    holders = [
-        ctypes.c_void_p(ctypes.addressof(value)) if isinstance(argument, MemRef) else value
-        for argument, value in zip(signature.arguments, values, strict=True)
-    ]
-    result = None
-    if signature.result is not None:
-        dtype = dtype_of(signature.result.element)
-        buffer = ctypes.create_string_buffer(dtype.itemsize)
-        holders.append(buffer)
-
-        def result() -> Any:
-            return _scalar(buffer.raw, dtype)
-
+    holders = results.packed(
+        [
+            ctypes.c_void_p(ctypes.addressof(value)) if isinstance(argument, MemRef) else value
+            for argument, value in zip(signature.arguments, values, strict=True)
+        ]
+    )
     packed = (ctypes.c_void_p * len(holders))(*map(ctypes.addressof, holders))
-    packed._alive = (holders, values)  # type: ignore[attr-defined]
-    return packed, result
+    packed._alive = (holders, values, results)  # type: ignore[attr-defined]
+    return packed
 
 
-def _scalar(raw: bytes, dtype: Any) -> Any:
-    import numpy as np
-
-    value = np.frombuffer(raw, dtype)[0]
-    return value.item() if dtype.kind in "bif" else float(value)
+def _image(module: ir.Module, name: str, opt_level: int) -> KernelImage:
+    """Return the binary of a `gpu.module` as it is embedded in the host program."""
+    for op in module.body.operations:
+        if op.operation.name == "gpu.binary":
+            attributes = op.operation.attributes
+            if ir.StringAttr(attributes["sym_name"]).value == name:
+                binary = gpu.ObjectAttr(ir.ArrayAttr(attributes["objects"])[0])
+                is_text = binary.format == gpu.CompilationTarget.Assembly
+                return KernelImage(binary.object, is_text, opt_level)
+    raise Error(f"the compiled module has no binary of '{name}'")
 
 
 def _as_module(op: ir.OpView | ir.Operation) -> ir.Module:
@@ -258,19 +307,6 @@ def _as_module(op: ir.OpView | ir.Operation) -> ir.Module:
     op.operation.write_bytecode(bytecode)
     with op.context:
         return ir.Module.parse(bytecode.getvalue())
-
-
-def _stream_handle(stream: Any) -> int:
-    for name in ("cuda_stream", "ptr", "handle"):
-        value = getattr(stream, name, None)
-        if value is not None:
-            return int(value)
-    protocol = getattr(stream, "__cuda_stream__", None)
-    if protocol is not None:
-        return int((protocol() if callable(protocol) else protocol)[1])
-    with contextlib.suppress(TypeError, ValueError):
-        return int(stream)
-    raise TypeError(f"stream must be a CUDA stream or its address, got {type(stream).__name__}")
 
 
 def _runner_libraries(module: ir.Module) -> list[str]:
@@ -284,7 +320,7 @@ def _runner_libraries(module: ir.Module) -> list[str]:
         for op in module.body.operations
         if op.operation.name == "llvm.func" and not op.operation.regions[0].blocks
     }
-    if declared <= {*ENTRY_POINTS, "malloc", "free"}:
+    if declared <= {*ENTRY_POINTS, *HOST_ALLOCATORS}:
         return []
     folder = Path(next(iter(mlir.__path__))) / "lib"
     return [str(folder / name) for name in _RUNNER_LIBRARIES if _loads(folder / name)]

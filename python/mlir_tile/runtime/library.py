@@ -8,9 +8,12 @@ exceptions. Knows nothing of MLIR, NumPy or the emulator.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import functools
 import os
+import signal
+import threading
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,9 +26,17 @@ from mlir_tile.runtime.errors import (
 )
 from mlir_tile.runtime.ptx_versions import dotted, newest_ptx
 
-__all__ = ["DeviceFacts", "Failure", "Options", "cuda_driver", "library", "library_path"]
+__all__ = [
+    "DeviceFacts",
+    "Failure",
+    "Options",
+    "cuda_driver",
+    "interruption",
+    "library",
+    "library_path",
+]
 
-OK, LAUNCH_FAILED, KERNEL_TIMEOUT, DEVICE_UNAVAILABLE, CONTEXT_LOST = range(5)
+OK, LAUNCH_FAILED, KERNEL_TIMEOUT, DEVICE_UNAVAILABLE, CONTEXT_LOST, INTERRUPTED = range(6)
 
 CUDA_ERROR_NO_DEVICE = 100
 CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
@@ -60,6 +71,13 @@ ENTRY_POINTS = (
     "mgpuTensorMapEncodeTiled",
     "mgpuTensorMapEncodeTiledMemref",
 )
+
+# What its own allocations are, by the names that it calls.
+HOST_ALLOCATORS = {
+    "malloc": "tile_runtime_malloc",
+    "aligned_alloc": "tile_runtime_aligned_alloc",
+    "free": "tile_runtime_dealloc",
+}
 
 _Dim3 = ctypes.c_int64 * 3
 
@@ -103,6 +121,11 @@ class Failure(ctypes.Structure):
             "text": self.error_text.decode(),
             "launch": self.launch(),
         }
+        if self.kind == INTERRUPTED:
+            # The signal was taken away from its handler, which may do more than raise.
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+            raise KeyboardInterrupt(message)
         if self.kind == KERNEL_TIMEOUT:
             advice = 'run the same with device="emulator": it says what each thread waits for'
             raise KernelTimeout(f"{message}; {advice}", **fields)
@@ -111,6 +134,21 @@ class Failure(ctypes.Structure):
         if self.kind == CONTEXT_LOST or "context of device" in message:
             message += '; start a new process, or use device="emulator"'
         raise LaunchError(message, **fields)
+
+
+class DirectLaunch(ctypes.Structure):
+    """`TileRuntimeLaunch`: a launch without host code, except for where and on what."""
+
+    _fields_ = [
+        ("kernel", ctypes.c_void_p),
+        ("grid", _Dim3),
+        ("block", _Dim3),
+        ("cluster", _Dim3),
+        ("shared_bytes", ctypes.c_int64),
+        ("has_cluster", ctypes.c_int32),
+        ("argument_count", ctypes.c_int32),
+        ("argument_offsets", ctypes.POINTER(ctypes.c_int64)),
+    ]
 
 
 def advice_on_ptx() -> str:
@@ -135,7 +173,20 @@ class Options(ctypes.Structure):
         ("has_stream", ctypes.c_int32),
         ("stream", ctypes.c_void_p),
         ("timeout_seconds", ctypes.c_double),
+        ("is_interrupted", ctypes.c_void_p),
     ]
+
+
+# Tells of Ctrl-C without running any Python, in which it would be raised: no exception can cross
+# the frames of the host code.
+_is_interrupted = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.pythonapi.PyOS_InterruptOccurred)
+
+
+def interruption() -> int | None:
+    """Return what `Options.is_interrupted` is on this thread: only the main one gets signals."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
+    return ctypes.cast(_is_interrupted, ctypes.c_void_p).value
 
 
 class DeviceFacts(ctypes.Structure):
@@ -189,6 +240,27 @@ def library() -> ctypes.CDLL:
         "tile_runtime_end": (ctypes.c_int, [ctypes.POINTER(Failure)]),
         "tile_runtime_last_error": (ctypes.c_int, [ctypes.POINTER(Failure)]),
         "tile_runtime_shut_down": (None, []),
+        "mgpuModuleLoad": (ctypes.c_void_p, [text, ctypes.c_size_t]),
+        "mgpuModuleLoadJIT": (ctypes.c_void_p, [text, ctypes.c_int]),
+        "mgpuModuleUnload": (None, [ctypes.c_void_p]),
+        "tile_runtime_kernel": (ctypes.c_void_p, [ctypes.c_void_p, text]),
+        # The values of the arguments are bytes, the launch is its address.
+        "tile_runtime_launch": (
+            ctypes.c_int,
+            [driver, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, text],
+        ),
+        "tile_runtime_load": (ctypes.c_int, [driver, ctypes.c_void_p, ctypes.c_int]),
+        "tile_runtime_order": (
+            ctypes.c_int,
+            [driver, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p],
+        ),
+        "tile_runtime_failure": (ctypes.c_int, [ctypes.POINTER(Failure)]),
+        "tile_runtime_pointer": (
+            ctypes.c_int,
+            [driver, ctypes.c_uint64, ctypes.POINTER(ctypes.c_int)],
+        ),
+        "tile_runtime_take": (ctypes.c_int, [ctypes.c_void_p]),
+        "tile_runtime_free": (None, [ctypes.c_void_p]),
     }
     for name, (result, parameters) in signatures.items():
         function = getattr(loaded, name)

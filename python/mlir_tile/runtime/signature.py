@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import operator
+import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 from mlir import ir
 
-from mlir_tile.runtime.dtypes import dtype_of, is_same_element
+from mlir_tile.runtime.dtypes import NUMPY_ELEMENTS, dtype_of, element_bytes, is_same_element
+from mlir_tile.runtime.tensors import element_of, owner_of
 
-__all__ = ["Argument", "MemRef", "Scalar", "Signature", "signatures_of"]
+__all__ = ["Argument", "MemRef", "Scalar", "Signature", "parse_argument", "signatures_of"]
 
 _DYNAMIC = None
 
@@ -35,7 +38,10 @@ class Scalar:
 
     def convert(self, value: Any, where: str) -> tuple[ctypes.Array[ctypes.c_char], list[Any]]:
         """Return the bytes of `value` as this type."""
-        dtype = dtype_of(self.element)
+        try:
+            dtype = dtype_of(self.element)
+        except ValueError as error:
+            raise TypeError(f"{where} cannot be passed: {error}") from None
         if isinstance(value, np.ndarray) and value.ndim == 0:
             value = value[()]
         if self.element[0] == "f" or self.element.startswith("bf"):
@@ -75,12 +81,12 @@ class MemRef:
 
     def convert(self, value: Any, where: str) -> tuple[ctypes.Array[ctypes.c_int64], list[Any]]:
         """Return the descriptor of `value`, and what must live as long as it is used."""
-        array = self._array(value, where)
-        strides = self._element_strides(array, where)
+        array = self.array(value, where)
         # The address says where the first element is; a static offset of the type is added by the
         # program, so it is taken off first, and a dynamic one is 0.
         offset = self.offset or 0
         address = array.ctypes.data
+        strides = self.host_strides(array, where)
         fields = [address, address - offset * array.itemsize, offset, *array.shape, *strides]
         descriptor = (ctypes.c_int64 * len(fields))(*fields)
         if self.shape is None:
@@ -88,55 +94,78 @@ class MemRef:
             return unranked, [descriptor, array]
         return descriptor, [array]
 
-    def _array(self, value: Any, where: str) -> npt.NDArray[Any]:
-        if not isinstance(value, np.ndarray):
-            if not hasattr(value, "__dlpack__"):
-                raise TypeError(f"{where} must be a NumPy array for {self}, got {_kind(value)}")
-            try:
-                value = np.from_dlpack(value)
-            except Exception as error:
-                raise TypeError(
-                    f"{where} must be an array in host memory for {self}: {error}"
-                ) from error
-        array: npt.NDArray[Any] = value
-        if not is_same_element(array.dtype, self.element):
-            raise TypeError(
-                f"{where} must have element type {self.element}, as {self} does, got {array.dtype}"
-            )
-        if self.shape is not None and not self._fits(array.shape):
-            expected = "x".join("?" if n is None else str(n) for n in self.shape)
-            given = "x".join(map(str, array.shape))
-            raise ValueError(
-                f"{where} must have shape {expected or '()'}, as {self} does, got {given or '()'}"
-            )
+    def array(self, value: Any, where: str) -> npt.NDArray[Any]:
+        """Return `value` as an array of this element type and shape in host memory."""
+        array = _host_array(value, where, self)
+        try:
+            is_same = is_same_element(array.dtype, self.element)
+        except ValueError as error:
+            raise TypeError(f"{where} cannot be passed: {error}") from None
+        if not is_same:
+            raise self.wrong_element(str(array.dtype), where)
+        self.check_shape(array.shape, where)
         if not array.flags.writeable:
-            raise ValueError(
-                f"{where} must be writeable, got a read-only array: a program may write to any "
-                "memref that it takes; pass a copy"
-            )
+            raise self.not_writeable(where)
         return array
 
-    def _fits(self, shape: tuple[int, ...]) -> bool:
-        assert self.shape is not None
-        return len(shape) == len(self.shape) and all(
-            want is None or want == have for want, have in zip(self.shape, shape, strict=True)
+    def wrong_element(self, given: str, where: str) -> TypeError:
+        """Return the error for elements of another type."""
+        return TypeError(
+            f"{where} must have element type {self.element}, as {self} does, got {given}"
         )
 
-    def _element_strides(self, array: npt.NDArray[Any], where: str) -> list[int]:
+    def not_writeable(self, where: str) -> ValueError:
+        """Return the error for an array that must not be written to."""
+        return ValueError(
+            f"{where} must be writeable, got a read-only array: a program may write to any "
+            "memref that it takes; pass a copy"
+        )
+
+    def misaligned(self, where: str) -> ValueError:
+        """Return the error for elements that are not at multiples of their size."""
+        return ValueError(
+            f"{where} must be aligned to its elements, as {self} is, and starts between two; "
+            "pass a copy"
+        )
+
+    def check_shape(self, shape: tuple[int, ...], where: str) -> None:
+        """Raise `ValueError` unless arrays of `shape` fit."""
+        if self.shape is None or (
+            len(shape) == len(self.shape)
+            and all(w is None or w == h for w, h in zip(self.shape, shape, strict=True))
+        ):
+            return
+        expected = "x".join("?" if n is None else str(n) for n in self.shape)
+        given = "x".join(map(str, shape))
+        raise ValueError(
+            f"{where} must have shape {expected or '()'}, as {self} does, got {given or '()'}"
+        )
+
+    def host_strides(self, array: npt.NDArray[Any], where: str) -> list[int]:
+        """Return the strides of `array` in elements, checked against this type."""
+        strides = self.element_strides(array.shape, array.strides, array.itemsize, where)
+        if not array.flags.aligned:
+            raise self.misaligned(where)
+        return strides
+
+    def element_strides(
+        self, shape: Sequence[int], strides_bytes: Sequence[int], itemsize: int, where: str
+    ) -> list[int]:
+        """Return strides in elements, checked against this type."""
         strides = []
-        for dimension, stride in enumerate(array.strides):
-            elements, rest = divmod(stride, array.itemsize)
+        for dimension, stride in enumerate(strides_bytes):
+            elements, rest = divmod(stride, itemsize)
             if rest:
                 raise ValueError(
-                    f"{where} must have strides of whole elements ({array.itemsize} bytes), got "
+                    f"{where} must have strides of whole elements ({itemsize} bytes), got "
                     f"{stride} bytes in dimension {dimension}"
                 )
             strides.append(elements)
-        wanted = self._wanted_strides(array.shape)
+        wanted = self._wanted_strides(shape)
         for dimension, (want, have) in enumerate(zip(wanted, strides, strict=True)):
             if want is None or want == have:
                 continue
-            if array.size > 0 and array.shape[dimension] > 1:
+            if 0 not in shape and shape[dimension] > 1:
                 raise ValueError(
                     f"{where} must have stride {want} in dimension {dimension}, as {self} does, "
                     f"got {have}"
@@ -160,35 +189,35 @@ Argument = Scalar | MemRef
 
 @dataclass(frozen=True)
 class Signature:
-    """The `arguments` of the host function `name`, and its `result` if it is a scalar.
+    """The `arguments` and `results` of the host function `name`.
 
     `unsupported` says why Python cannot call it, or is empty.
     """
 
     name: str
     arguments: tuple[Argument, ...]
-    result: Scalar | None = None
+    results: tuple[Argument, ...] = ()
     unsupported: str = ""
+
+    @property
+    def result(self) -> Argument | None:
+        """The result, if there is one and only one."""
+        return self.results[0] if len(self.results) == 1 else None
 
     @classmethod
     def of(cls, name: str, types: Sequence[Any], results: Sequence[Any] = ()) -> Signature:
         """Make the signature of `name` from MLIR `types` and `results`, or from their text."""
-        context = next((t.context for t in types if isinstance(t, ir.Type)), None) or ir.Context()
+        given = [*types, *results]
+        context = next((t.context for t in given if isinstance(t, ir.Type)), None) or ir.Context()
         with context:
-            arguments = []
-            for number, given in enumerate(types):
-                parsed = _parse(given)
-                if parsed is None:
-                    return cls(name, (), unsupported=f"argument {number} has type {given}")
-                arguments.append(parsed)
-            parsed_results = [_parse(given) for given in results]
-        if not parsed_results:
-            return cls(name, tuple(arguments))
-        result = parsed_results[0]
-        if len(parsed_results) > 1 or not isinstance(result, Scalar):
-            text = ", ".join(map(str, results))
-            return cls(name, (), unsupported=f"it returns {text}; pass memrefs as arguments")
-        return cls(name, tuple(arguments), result)
+            parsed = [parse_argument(each) for each in given]
+        for number, (each, text) in enumerate(zip(parsed, given, strict=True)):
+            if number < len(types) and each is None:
+                return cls(name, (), unsupported=f"argument {number} has type {text}{_why(text)}")
+            if number >= len(types) and (each is None or is_unranked(each)):
+                return cls(name, (), unsupported=f"it returns {text}; pass memrefs as arguments")
+        found = tuple(each for each in parsed if each is not None)
+        return cls(name, found[: len(types)], found[len(types) :])
 
     def convert(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return a C value for each of `values`, and what must live as long as those."""
@@ -199,7 +228,8 @@ class Signature:
             raise TypeError(
                 f"'{self.name}' takes {len(self.arguments)} arguments ({types}), got {len(values)}"
             )
-        converted, alive = [], []
+        converted: list[Any] = []
+        alive: list[Any] = []
         for number, (argument, value) in enumerate(zip(self.arguments, values, strict=True)):
             c_value, kept = argument.convert(value, f"argument {number} of '{self.name}'")
             converted.append(c_value)
@@ -222,18 +252,30 @@ def signatures_of(module: ir.Module) -> dict[str, Signature]:
     return signatures
 
 
-def _parse(given: Any) -> Argument | None:
+def _why(given: Any) -> str:
+    """Return the reason why Python cannot pass an MLIR type, if it is not plain."""
+    if re.search(r"(^|x|<)[su]?i[2-7]\b", str(given)):
+        return ", and no array has integers of less than a byte as host code reads them"
+    return ""
+
+
+def is_unranked(argument: Argument) -> bool:
+    """Whether the rank is known only at run time."""
+    return isinstance(argument, MemRef) and argument.shape is None
+
+
+def parse_argument(given: Any) -> Argument | None:
     """Return the argument for an MLIR type or its text; None if Python cannot pass it."""
     parsed = ir.Type.parse(given) if isinstance(given, str) else given
     text = str(parsed)
     if isinstance(parsed, ir.UnrankedMemRefType):
         element = str(parsed.element_type)
-        return MemRef(text, element, None, (), 0) if dtype_of(element, None) else None
+        return MemRef(text, element, None, (), 0) if element_bytes(element) else None
     if not isinstance(parsed, ir.MemRefType):
-        return Scalar(text) if dtype_of(text, None) else None
+        return Scalar(text) if element_bytes(text) else None
     memref = parsed
     element = str(memref.element_type)
-    if not dtype_of(element, None):
+    if not element_bytes(element):
         return None
     dynamic_size = ir.ShapedType.get_dynamic_size()
     dynamic_stride = ir.ShapedType.get_dynamic_stride_or_offset()
@@ -251,6 +293,49 @@ def _parse(given: Any) -> Argument | None:
         () if is_identity else tuple(None if s == dynamic_stride else s for s in strides),
         None if offset == dynamic_stride else offset,
     )
+
+
+def _host_array(value: Any, where: str, wanted: object) -> npt.NDArray[Any]:
+    """Return `value` as a view of host memory."""
+    if isinstance(value, np.ndarray):
+        return value
+    try:
+        if owner_of(value) == "torch" and value.device.type == "cpu":
+            return _torch_on_host(value)
+    except (RuntimeError, TypeError) as error:
+        raise TypeError(f"{where} cannot be passed for {wanted}: {error}") from error
+    if is_on_gpu(value):
+        raise TypeError(
+            f"{where} must be in host memory for {wanted}, got a {type(value).__name__} on a GPU: "
+            "host functions copy to the device themselves; launch the kernel with exe.kernel(...), "
+            "or pass a copy in host memory"
+        )
+    if not hasattr(value, "__dlpack__"):
+        raise TypeError(f"{where} must be a NumPy array for {wanted}, got {_kind(value)}")
+    try:
+        return np.from_dlpack(value)
+    except Exception as error:
+        raise TypeError(f"{where} must be an array in host memory for {wanted}: {error}") from error
+
+
+def _torch_on_host(tensor: Any) -> npt.NDArray[Any]:
+    """Return PyTorch's own view, as older versions export DLPack that NumPy takes as read-only."""
+    element = element_of(str(tensor.dtype).removeprefix("torch."))
+    if dtype_of(element, None) is None or element in NUMPY_ELEMENTS:
+        return tensor.numpy()  # type: ignore[no-any-return]
+    torch, dtype = sys.modules["torch"], dtype_of(element)
+    bits = tensor.view(torch.int16 if dtype.itemsize == 2 else torch.uint8)
+    return bits.numpy().view(dtype)  # type: ignore[no-any-return]
+
+
+def is_on_gpu(value: Any) -> bool:
+    """Whether `value` says that its memory is a device's and not the host's."""
+    if hasattr(value, "__dlpack_device__"):
+        return int(value.__dlpack_device__()[0]) == DLPACK_CUDA
+    return hasattr(value, "__cuda_array_interface__")
+
+
+DLPACK_CUDA = 2
 
 
 def _kind(value: Any) -> str:

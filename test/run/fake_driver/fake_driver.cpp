@@ -37,7 +37,14 @@ struct State {
   int largestCluster = 16;
   CUlaunchConfig launch{};
   CUlaunchAttribute launchAttribute{};
+  // The last launch's parameters, of which each has 8 bytes to be read.
+  int argumentCount = 0;
+  std::vector<uint64_t> arguments;
+  int launchDevice = -1;
+  // The addresses of device memory: where it ends, where it starts, whose.
+  std::map<CUdeviceptr, std::pair<CUdeviceptr, int>> deviceMemory;
   int jitLevel = -1;
+  int captureMode = 0, captureModeOfLoad = 0;
 };
 State &state() {
   static State instance;
@@ -116,6 +123,18 @@ void fake_reset() {
   s.functionAttributes = kFunctionAttributes;
   s.functionSettings.clear();
   s.largestCluster = 16;
+  s.argumentCount = 0;
+  s.deviceMemory.clear();
+}
+/// Lets the next launches keep so many parameters.
+void fake_expect_arguments(int count) { state().argumentCount = count; }
+int fake_last_device() { return state().launchDevice; }
+uint64_t fake_argument(int index) { return state().arguments.at(index); }
+uint64_t fake_last_stream() {
+  return reinterpret_cast<uint64_t>(state().launch.hStream);
+}
+void fake_add_device_memory(uint64_t address, uint64_t size, int device) {
+  state().deviceMemory[address + size] = {address, device};
 }
 void fake_fail(const char *name, int nth, int code) {
   State &s = state();
@@ -172,6 +191,8 @@ int fake_log(char *out, int size) {
   return text.size();
 }
 void fake_clear_log() { state().log.clear(); }
+int fake_capture_mode() { return state().captureMode; }
+int fake_capture_mode_of_load() { return state().captureModeOfLoad; }
 int fake_jit_level() { return state().jitLevel; }
 void fake_push_context(int device) { contexts.push_back(context(device)); }
 void fake_pop_context() { contexts.pop_back(); }
@@ -210,6 +231,7 @@ CUresult cuGetErrorName(CUresult code, const char **name) {
       {500, "CUDA_ERROR_NOT_FOUND"},
       {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
       {719, "CUDA_ERROR_LAUNCH_FAILED"},
+      {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
       {912, "CUDA_ERROR_INVALID_CLUSTER_SIZE"},
       {999, "CUDA_ERROR_UNKNOWN"}};
   auto found = names.find(code);
@@ -296,6 +318,7 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *, unsigned count,
   std::lock_guard<std::recursive_mutex> lock(s.mutex);
   int code = called("cuModuleLoadDataEx");
   s.jitLevel = -1;
+  s.captureModeOfLoad = s.captureMode;
   for (unsigned i = 0; i < count; ++i) {
     if (options[i] == CU_JIT_OPTIMIZATION_LEVEL)
       s.jitLevel = int(reinterpret_cast<intptr_t>(values[i]));
@@ -338,14 +361,33 @@ CUresult cuOccupancyMaxActiveClusters(int *count, CUfunction,
   *count = ctas <= state().largestCluster;
   return 0;
 }
-CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction, void **,
-                          void **) {
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction,
+                          void **arguments, void **) {
   ENTRY("cuLaunchKernelEx");
   state().isHung |= state().hangsAtLaunch;
   state().launch = *config;
   state().launchAttribute = {};
   if (config->numAttrs)
     state().launchAttribute = config->attrs[0];
+  state().launchDevice = fake_current_device();
+  state().arguments.clear();
+  for (int i = 0; i < state().argumentCount; ++i)
+    state().arguments.push_back(*static_cast<uint64_t *>(arguments[i]));
+  return 0;
+}
+CUresult cuPointerGetAttribute(void *value, int attribute,
+                               CUdeviceptr address) {
+  ENTRY("cuPointerGetAttribute");
+  auto found = state().deviceMemory.upper_bound(address);
+  if (found == state().deviceMemory.end() || address < found->second.first)
+    return 1;
+  *static_cast<int *>(value) =
+      attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ? 2 : found->second.second;
+  return 0;
+}
+CUresult cuThreadExchangeStreamCaptureMode(int *mode) {
+  ENTRY("cuThreadExchangeStreamCaptureMode");
+  std::swap(*mode, state().captureMode);
   return 0;
 }
 CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size) {

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""DLPack capsules of device tensors, read without taking them over.
+
+The capsule frees its tensor itself as long as nobody renames it, so it is enough to keep it while
+the numbers are read. Structures are those of dlpack.h, before and after version 1.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["CUDA", "CUDA_MANAGED", "Content", "read_capsule"]
+
+CUDA = 2
+CUDA_MANAGED = 13
+_READ_ONLY = 1
+
+_INTEGER, _UNSIGNED, _FLOAT, _BFLOAT, _BOOL = 0, 1, 2, 4, 6
+_ELEMENTS = {
+    **{(_INTEGER, bits): f"i{bits}" for bits in (8, 16, 32, 64)},
+    **{(_UNSIGNED, bits): f"ui{bits}" for bits in (8, 16, 32, 64)},
+    **{(_FLOAT, bits): f"f{bits}" for bits in (16, 32, 64)},
+    (_BFLOAT, 16): "bf16",
+    (_BOOL, 8): "i1",
+    (7, 8): "f8E3M4",
+    (8, 8): "f8E4M3",
+    (9, 8): "f8E4M3B11FNUZ",
+    (10, 8): "f8E4M3FN",
+    (11, 8): "f8E4M3FNUZ",
+    (12, 8): "f8E5M2",
+    (13, 8): "f8E5M2FNUZ",
+    (14, 8): "f8E8M0FNU",
+}
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class _Versioned(ctypes.Structure):
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    ]
+
+
+@dataclass(frozen=True)
+class Content:
+    """A tensor as DLPack describes it; strides are in elements, the offset is in the pointer."""
+
+    pointer: int
+    element: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    device_type: int
+    device: int
+    read_only: bool
+
+
+def read_capsule(value: Any, stream: int) -> Content:
+    """Return what `value.__dlpack__` gives, with its content ready on `stream`.
+
+    `stream` is as DLPack counts them for CUDA, where 1 is the legacy stream. Raises `BufferError`
+    for what the capsule cannot be read as, and whatever the exporter raises.
+    """
+    try:
+        capsule = value.__dlpack__(stream=stream, max_version=(1, 0))
+    except TypeError:
+        capsule = value.__dlpack__(stream=stream)
+    read_only = False
+    if _is_valid(capsule, b"dltensor_versioned"):
+        versioned = _Versioned.from_address(_pointer(capsule, b"dltensor_versioned"))
+        if versioned.major != 1:
+            raise BufferError(f"DLPack version {versioned.major} is not known")
+        read_only = bool(versioned.flags & _READ_ONLY)
+        tensor = versioned.tensor
+    elif _is_valid(capsule, b"dltensor"):
+        tensor = _Tensor.from_address(_pointer(capsule, b"dltensor"))
+    else:
+        raise BufferError("__dlpack__ gave no DLPack capsule")
+    element = _ELEMENTS.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
+    if element is None:
+        raise BufferError(
+            f"DLPack type {tensor.code} of {tensor.bits} bits and {tensor.lanes} lanes is not known"
+        )
+    shape = tuple(tensor.shape[: tensor.ndim]) if tensor.ndim else ()
+    return Content(
+        (tensor.data or 0) + tensor.byte_offset,
+        element,
+        shape,
+        tuple(tensor.strides[: tensor.ndim]) if tensor.strides and tensor.ndim else dense(shape),
+        tensor.device_type,
+        tensor.device_id,
+        read_only,
+    )
+
+
+def dense(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the strides of a tensor in row-major order, in elements."""
+    strides, running = [], 1
+    for extent in reversed(shape):
+        strides.append(running)
+        running *= extent
+    return tuple(reversed(strides))
+
+
+_is_valid = ctypes.pythonapi.PyCapsule_IsValid
+_is_valid.restype = ctypes.c_int
+_is_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer.restype = ctypes.c_void_p
+_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs what calls the run-time library on the emulator, and raises what the emulator says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlir_tile.runtime.driver_emulator import Session, emulator_driver
+from mlir_tile.runtime.errors import EmulatorError, KernelTimeout
+from mlir_tile.runtime.library import Failure
+
+__all__ = ["run_emulated"]
+
+
+def run_emulated(
+    run: Callable[[int, Session], Failure], schedule: Any, checks: Any, timeout: float | None
+) -> None:
+    """Call `run` with the emulator's driver table and a device; raise how it failed.
+
+    Raises `EmulatorError` where a kernel broke a rule, `KernelTimeout` after `timeout` seconds, and
+    `LaunchError` for what the run-time library refuses.
+    """
+    with Session(schedule, checks, timeout) as session:
+        failure = run(emulator_driver(), session)
+    exception = session.take_exception()
+    if exception is None:
+        if failure.kind:
+            failure.throw()
+        return
+    import tile_emulator as te
+
+    if not isinstance(exception, te.Error):
+        raise exception
+    kind = getattr(exception, "kind", "memory")
+    if isinstance(exception, te.LaunchError):
+        kind = "launch"
+    elif isinstance(exception, te.PTXError):
+        kind = "ptx"
+    launch = failure.launch()
+    if kind == "limit" and timeout is not None:
+        raise KernelTimeout(str(exception), call="emulator", launch=launch) from exception
+    raise EmulatorError(str(exception), kind=kind, launch=launch) from exception

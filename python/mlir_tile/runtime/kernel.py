@@ -1,0 +1,413 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Stage run: launch a kernel of a compiled module on device tensors, without host code and copies.
+
+A launch that has been made before with tensors of the same layout only reads their pointers, packs
+the kernel's parameters into bytes, and calls the run-time library once. What is new is checked
+first, against the types that the kernel had before it was lowered.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+import weakref
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from mlir_tile.runtime.devices import CURRENT, device_info, resolve_device
+from mlir_tile.runtime.emulation import run_emulated
+from mlir_tile.runtime.errors import Launch, LaunchError
+from mlir_tile.runtime.kernel_signature import KernelSignature
+from mlir_tile.runtime.library import DirectLaunch, Failure, cuda_driver, library
+from mlir_tile.runtime.parameters import Parameters, Place
+from mlir_tile.runtime.signature import is_on_gpu
+from mlir_tile.runtime.streams import LEGACY, current_stream_of, stream_handle
+from mlir_tile.runtime.tensors import Tensor, fast_reader, owner_of, read_tensor
+
+__all__ = ["BoundKernel", "Kernel", "KernelImage"]
+
+Dim = int | tuple[int, ...] | None
+
+_MANY = 256  # layouts and launches that are remembered of a kernel before all are forgotten
+
+
+class KernelImage:
+    """The binary of a `gpu.module` in the run-time library, loaded where it is first launched."""
+
+    def __init__(self, image: bytes, is_text: bool, opt_level: int) -> None:
+        runtime = library()
+        if is_text:
+            self.handle = runtime.mgpuModuleLoadJIT(image, opt_level)
+        else:
+            self.handle = runtime.mgpuModuleLoad(image, len(image))
+        # At the end of the process the driver cleans up itself.
+        weakref.finalize(self, runtime.mgpuModuleUnload, self.handle).atexit = False
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What has been found out about arguments of certain layouts."""
+
+    places: tuple[Place | None, ...]
+    device: int
+    current_stream: Callable[[int], int]
+
+
+class Kernel:
+    """A kernel of a compiled module, launched by `kernel[grid, block, cluster, smem, stream](...)`.
+
+    - `grid`, `block`, `cluster`: an integer or a tuple of up to three. `block` may be left out, or
+      None, where the kernel has a `known_block_size`; without a `cluster` the kernel's own is
+      taken, else 1.
+    - `smem`: bytes of dynamic shared memory, as `dynamic_shared_memory_size` in a launch.
+    - `stream`: as `Executable.invoke` takes one. Without it the launch goes to the current stream
+      of the library that owns the tensors, PyTorch or CuPy; to the stream that a tensor names by
+      `__cuda_array_interface__`; and to the legacy stream for all others.
+
+    The call takes a device tensor for each memref and a number for each scalar, and returns without
+    waiting. It keeps no tensor alive: one that is used on another stream than its library knows of
+    must live until that work is done, as PyTorch's `record_stream` says; and the kernel must live
+    as long as a CUDA graph that holds its launch. On the emulator the call takes NumPy arrays, and
+    returns when the kernel has ended. Kernels may write to every memref.
+    """
+
+    def __init__(
+        self,
+        signature: KernelSignature,
+        image: KernelImage,
+        device: str = "auto",
+        schedule: Any = None,
+        checks: Any = None,
+        timeout: float | None = None,
+    ) -> None:
+        if signature.unsupported:
+            raise TypeError(
+                f"kernel '{signature.name}' cannot be launched from Python: {signature.unsupported}"
+            )
+        if device == "auto" and not (schedule is checks is timeout is None):
+            device = "emulator"
+        if device != "emulator" and not (schedule is checks is timeout is None):
+            raise ValueError('schedule, checks and timeout need device="emulator"')
+        resolve_device(device)
+        self.signature = signature
+        self.device = device
+        self._settings = (schedule, checks, timeout)
+        self._image = image
+        name = signature.name.encode()
+        self._handle = library().tile_runtime_kernel(image.handle, name)
+        self.parameters = Parameters(signature)
+        self._known: dict[tuple[Hashable, ...], _Known] = {}
+        self._readers: dict[type, Callable[[Any], tuple[int, Hashable]]] = {}
+        self._bound: dict[Hashable, BoundKernel] = {}
+
+    def __getitem__(self, launch: Any) -> BoundKernel:
+        given = launch if isinstance(launch, tuple) else (launch,)
+        if len(given) > 5:
+            raise TypeError(
+                "a launch is kernel[grid, block, cluster, smem, stream], with tuples for several "
+                f"dimensions, got {len(given)} values"
+            )
+        padded: list[Any] = [*given, None, None, None, None, None]
+        grid, block, cluster, smem, stream = padded[:5]
+        key = (grid, block, cluster, smem)
+        try:
+            bound = self._bound.get(key)
+        except TypeError:  # lists and the like
+            bound, key = None, (repr(grid), repr(block), repr(cluster), smem)
+        if bound is None:
+            bound = BoundKernel(self, grid, block, cluster, smem)
+            _remember(self._bound, key, bound)
+        return bound if stream is None else bound.on(stream)
+
+    def load(self, device: int | None = None) -> None:
+        """Load the kernel on a device (the current one), so that its first launch need not.
+
+        Raises as a launch does. The emulator has nothing to load.
+        """
+        ordinal = resolve_device(self.device)
+        if ordinal is not None:
+            where = ordinal if device is None else device
+            if library().tile_runtime_load(cuda_driver(), self._handle, where):
+                throw_failure()
+
+    def layout_of(self, value: Any) -> tuple[int, Hashable] | None:
+        """Return the pointer and the layout of a tensor, if both can be had fast."""
+        reader = self._readers.get(type(value))
+        if reader is None:
+            reader = fast_reader(value)
+            if reader is None:
+                return None
+            self._readers[type(value)] = reader
+        return reader(value)
+
+    def known(self, key: tuple[Hashable, ...]) -> _Known | None:
+        """Return what is known of arguments with these layouts."""
+        return self._known.get(key)
+
+    def remember(self, key: tuple[Hashable, ...], known: _Known) -> None:
+        """Let arguments with these layouts be launched without checks of their types."""
+        _remember(self._known, key, known)
+
+    def runs_on_emulator(self, values: tuple[Any, ...]) -> bool:
+        """Whether these arguments go to the emulator.
+
+        By its name, or because nothing is on a GPU and there is none.
+        """
+        if self.device != "auto":
+            return self.device == "emulator"
+        return not device_info().usable and not any(map(is_on_gpu, values))
+
+
+class BoundKernel:
+    """A kernel with the shape of its launch, to be called with its arguments."""
+
+    def __init__(self, kernel: Kernel, grid: Dim, block: Dim, cluster: Dim, smem: Any) -> None:
+        signature = kernel.signature
+        self._kernel = kernel
+        if grid is None:
+            raise TypeError(f"kernel '{signature.name}' must be launched with a grid, got None")
+        if block is None and signature.block is None:
+            raise TypeError(
+                f"kernel '{signature.name}' has no known_block_size: its launch must give a block"
+            )
+        own = DirectLaunch(kernel=kernel._handle)
+        own.grid[:] = _dim("grid", grid)
+        own.block[:] = signature.block if block is None else _dim("block", block)
+        own.has_cluster = cluster is not None
+        own.cluster[:] = (1, 1, 1) if cluster is None else _dim("cluster", cluster)
+        dynamic_bytes = 0 if smem is None else _integer("smem", smem)
+        own.shared_bytes = dynamic_bytes + signature.front_bytes
+        own.argument_count = kernel.parameters.count
+        own.argument_offsets = kernel.parameters.offsets
+        if signature.block is not None and tuple(own.block) != signature.block:
+            raise self._refusal(
+                own,
+                f"the kernel was compiled for a block of {_x(signature.block)} (known_block_size), "
+                f"got {_x(own.block)}",
+            )
+        if dynamic_bytes < 0:
+            raise self._refusal(own, f"smem must not be negative, got {dynamic_bytes}")
+        self._launch = own
+        self._address = ctypes.addressof(own)
+        self._stream: int | None = None
+        # Bound once: these are looked up at every launch.
+        self._run = library().tile_runtime_launch
+        self._scalars = kernel.parameters.scalars
+        self._pack = kernel.parameters.pack
+
+    def on(self, stream: Any) -> BoundKernel:
+        """Return the same launch on a stream."""
+        if self._kernel.device == "emulator":
+            raise ValueError("stream must be None on the emulator, which has no streams")
+        bound = object.__new__(BoundKernel)
+        bound.__dict__.update(self.__dict__)
+        bound._stream = stream_handle(stream)
+        return bound
+
+    def __call__(self, *values: Any) -> None:
+        """Launch with these arguments, as the class `Kernel` says.
+
+        Raises `TypeError` or `ValueError` for wrong arguments and `LaunchError` for a launch that
+        cannot be, both before anything runs. An error of the kernel itself arrives where its
+        library next waits for the device.
+        """
+        kernel = self._kernel
+        scalars = self._scalars
+        if len(values) != len(scalars):
+            raise kernel.parameters.wrong_count(len(values))
+        given: list[Any] = []
+        key: list[Hashable] = []
+        for convert, value in zip(scalars, values):  # noqa: B905 (equal, and called often)
+            if convert is not None:
+                given.append(convert(value))
+                key.append(None)
+                continue
+            found = kernel.layout_of(value)
+            if found is None:
+                return self._check_and_launch(values, None)
+            given.append(found[0])
+            key.append(found[1])
+        layouts = tuple(key)
+        known = kernel.known(layouts)
+        if known is None:
+            return self._check_and_launch(values, layouts)
+        fields: list[Any] = []
+        for value, place in zip(given, known.places):  # noqa: B905
+            if place is None:
+                fields.append(value)
+            elif value & place.misaligned_bits:
+                return self._check_and_launch(values, layouts)
+            else:
+                fields += (value, (value - place.offset_bytes) & _WORD, place.tail)
+        stream = self._stream
+        if stream is None:
+            stream = known.current_stream(known.device)
+        if self._run(cuda_driver(), self._address, known.device, stream, self._pack(*fields)):
+            throw_failure()
+        return None
+
+    def _check_and_launch(
+        self, values: tuple[Any, ...], layouts: tuple[Hashable, ...] | None
+    ) -> None:
+        kernel = self._kernel
+        parameters = kernel.parameters
+        if kernel.runs_on_emulator(values):
+            return self._emulate(values)
+        if any(owner_of(values[number]) == "" for number in parameters.memrefs):
+            layouts = None  # their streams and their places may differ every time
+        driver = cuda_driver()
+        tensors, stream = self._read(values, driver)
+        device = self._device({n: tensor.device for n, tensor in tensors.items()})
+        places = parameters.places(tensors)
+        owners = [owner_of(values[number]) for number in parameters.memrefs]
+        known = _Known(places, device, current_stream_of(owners[0] if owners else ""))
+        # Tensors of two libraries, whose current streams may come to differ, are compared each
+        # time.
+        if layouts is not None and len(set(owners)) < 2:
+            kernel.remember(layouts, known)
+        if stream is None:
+            stream = LEGACY
+        for other in {t.stream for t in tensors.values()} - {None, stream}:
+            if library().tile_runtime_order(driver, device, other, stream):
+                throw_failure()
+        fields: list[Any] = []
+        for number, place in enumerate(places):
+            if place is None:
+                convert = parameters.scalars[number]
+                assert convert is not None
+                fields.append(convert(values[number]))
+            else:
+                pointer = tensors[number].pointer
+                fields += (pointer, (pointer - place.offset_bytes) & _WORD, place.tail)
+        if self._run(driver, self._address, device, stream, self._pack(*fields)):
+            throw_failure()
+        return None
+
+    def _read(self, values: tuple[Any, ...], driver: int) -> tuple[dict[int, Tensor], int | None]:
+        """Return the tensors by argument number, and the stream that the launch goes to."""
+        parameters = self._kernel.parameters
+        tensors: dict[int, Tensor] = {}
+        late = []
+        for number in parameters.memrefs:
+            value = values[number]
+            owner = owner_of(value)
+            if not owner and hasattr(value, "__dlpack__"):
+                late.append(number)  # to be told the stream
+            else:
+                tensors[number] = read_tensor(value, parameters.where(number), driver, self._stream)
+        device = self._device({n: tensor.device for n, tensor in tensors.items()})
+        owners = {number: owner_of(values[number]) for number in tensors}
+        streams = {
+            f"{parameters.where(number)} ({owner})": current_stream_of(owner)(device)
+            for number, owner in owners.items()
+            if owner
+        }
+        stream = self._stream
+        if stream is None and len(set(streams.values())) > 1:
+            told = ", ".join(f"{place}: 0x{handle:x}" for place, handle in streams.items())
+            raise ValueError(
+                f"the current streams of the tensors' libraries differ ({told}); give the launch "
+                "its stream"
+            )
+        if stream is None:
+            named = (t.stream for t in tensors.values() if t.stream is not None)
+            stream = next(iter(streams.values()), next(named, None))
+        for number in late:
+            tensors[number] = read_tensor(values[number], parameters.where(number), driver, stream)
+        return tensors, stream
+
+    def _device(self, devices: dict[int, int | None]) -> int:
+        """Return the one device of all tensors; without any, that of the kernel."""
+        kernel = self._kernel
+        chosen = resolve_device(kernel.device) if kernel.device.startswith("cuda:") else None
+        because = f'as device="{kernel.device}" says'
+        for number, device in devices.items():
+            if chosen is not None and device not in (None, chosen):
+                raise ValueError(
+                    f"{kernel.parameters.where(number)} must be on GPU {chosen}, {because}, "
+                    f"got a tensor on GPU {device}"
+                )
+            if chosen is None and device is not None:
+                chosen, because = device, f"as argument {number} is"
+        if chosen is None:
+            chosen = resolve_device(kernel.device)
+        return CURRENT if chosen is None else chosen
+
+    def _emulate(self, values: tuple[Any, ...]) -> None:
+        kernel = self._kernel
+        if self._stream is not None:
+            raise ValueError("stream must be None on the emulator, which has no streams")
+        fields, spans = kernel.parameters.of_host_arrays(values)
+        packed = self._pack(*fields)
+
+        def run(driver: int, session: Any) -> Failure:
+            for first, size in spans:
+                session.device.map_host(first, size)
+            failure = Failure()
+            if self._run(driver, self._address, 0, None, packed):
+                library().tile_runtime_failure(ctypes.byref(failure))
+            return failure
+
+        run_emulated(run, *kernel._settings)
+
+    def _refusal(self, own: DirectLaunch, why: str) -> LaunchError:
+        name, shared_bytes = self._kernel.signature.name, int(own.shared_bytes)
+        grid, block, cluster = (
+            (int(d[0]), int(d[1]), int(d[2])) for d in (own.grid, own.block, own.cluster)
+        )
+        return LaunchError(
+            f"kernel '{name}' (grid {_x(grid)}, block {_x(block)}, cluster {_x(cluster)}, "
+            f"{shared_bytes} bytes of dynamic shared memory) cannot be launched: {why}",
+            call="cuLaunchKernelEx",
+            launch=Launch(name, grid, block, cluster, shared_bytes),
+        )
+
+
+_WORD = (1 << 64) - 1
+
+
+def throw_failure() -> None:
+    """Raise the failure of this thread's last launch."""
+    failure = Failure()
+    library().tile_runtime_failure(ctypes.byref(failure))
+    if b"STREAM_CAPTURE" in (failure.error_name or b""):
+        raise LaunchError(
+            f"{failure.message.decode(errors='replace')}: this cannot be done while a stream is "
+            "being captured; launch once, or call the kernel's load(), before the capture",
+            call=failure.call.decode(),
+            name=failure.error_name.decode(),
+            text=failure.error_text.decode(),
+            launch=failure.launch(),
+        )
+    failure.throw()
+
+
+def _remember(known: dict[Any, Any], key: Hashable, value: Any) -> None:
+    if len(known) >= _MANY:
+        known.clear()
+    known[key] = value
+
+
+def _dim(name: str, given: Any) -> tuple[int, int, int]:
+    extents = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    if not 1 <= len(extents) <= 3:
+        raise ValueError(f"{name} must have one to three dimensions, got {given!r}")
+    x, y, z = (_integer(name, extent) for extent in (*extents, 1, 1)[:3])
+    return x, y, z
+
+
+def _integer(name: str, given: Any) -> int:
+    try:
+        value = operator.index(given)
+    except TypeError:
+        raise TypeError(
+            f"{name} must be an integer or a tuple of integers, got {given!r}"
+        ) from None
+    if not -(1 << 31) <= value < 1 << 31:
+        raise ValueError(f"{name} must fit 32 bits, got {value}")
+    return value
+
+
+def _x(dim: Any) -> str:
+    return "x".join(str(int(extent)) for extent in dim)

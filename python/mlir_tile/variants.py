@@ -4,7 +4,8 @@
 A variant declares what it needs, and the analysis makes its plans and proves them like any other:
 the regions, the alignment of every address, the bytes of one phase. From Python comes what issues
 the copies of a plan. A package makes its variants known by an entry point of the group
-`mlir_tile.variants` that names the module that registers them; docs/how-to/extending.md has an example.
+`mlir_tile.variants` that names the module that registers them; docs/how-to/extending.md has an
+example.
 
 Registration is for the whole process, and for modules that are parsed afterwards.
 """
@@ -187,7 +188,7 @@ def identity() -> str:
     return "\n".join(lines)
 
 
-def is_identified(issue: Issue) -> bool:
+def is_identified(issue: object) -> bool:
     """Return whether `issue` is registered from a module whose sources `identity()` digests."""
     return any(
         known.issue is issue and known.module in modules and known.module != "__main__"

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from .errors import report
+from .progress import shown
+from .version import version_line
 
 DESCRIPTION = """\
 Compile an MLIR module with tile ops and print what leaves a stage:
@@ -41,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    made.add_argument("--version", action="version", version=version_line("tile-compile"))
     made.add_argument("file", metavar="FILE", help="MLIR text or bytecode; - reads standard input")
     made.add_argument("--to", required=True, choices=STAGES, help="the stage to stop after")
     made.add_argument(
@@ -80,7 +83,13 @@ def parser() -> argparse.ArgumentParser:
 def main() -> int:
     """Run on `sys.argv`; return the exit status."""
     options = parser().parse_args()
-    return report(lambda: write(options.output, compiled(options)))
+
+    def work() -> None:
+        with shown("tile-compile: compiling"):
+            text = compiled(options)
+        write(options.output, text)
+
+    return report(work)
 
 
 def compiled(options: argparse.Namespace) -> str:

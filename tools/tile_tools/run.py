@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from .errors import report
+from .progress import shown
 from .source import read_module
+from .version import version_line
 
 ARGUMENT_FORMS = """\
 argument forms:
@@ -30,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=ARGUMENT_FORMS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    made.add_argument("--version", action="version", version=version_line("tile-run"))
     made.add_argument("file", help="MLIR text or bytecode, - for standard input")
     made.add_argument("--entry", default="main", help="host function to call (default: main)")
     made.add_argument(
@@ -90,7 +93,7 @@ def run(options: argparse.Namespace) -> None:
     from mlir_tile.runtime.arguments import parse_argument
 
     arguments = [parse_argument(text) for text in options.arg]
-    with mt.context():
+    with shown("tile-run: compiling and running"), mt.context():
         module = read_module(options.file)
         executable = mt.compile(
             module,

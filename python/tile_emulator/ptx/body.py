@@ -26,6 +26,7 @@ from tile_emulator.ptx.types import type_bits
 if TYPE_CHECKING:
     from tile_emulator.ptx.parser import TokenStream
 
+MOST_REGISTERS = 1 << 20
 _SPACES = {".shared": "shared", ".local": "local", ".global": "global", ".const": "const"}
 
 
@@ -145,7 +146,10 @@ class BodyParser:
             name = stream.take()
             names = [name]
             if stream.accept("<"):
-                names = [f"{name}{i}" for i in range(stream.integer())]
+                count = stream.integer()
+                if count > MOST_REGISTERS:
+                    raise stream.error(f"{count} registers are too many, {MOST_REGISTERS} at most")
+                names = [f"{name}{i}" for i in range(count)]
                 stream.expect(">")
             suffix = "" if len(self.scopes) == 1 else f"@{self.scopes[-1]}"
             for one in names:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tile_emulator.ptx.parser import TokenStream
 
 MOST_REGISTERS = 1 << 20
+MOST_SCOPES = 256
 _SPACES = {".shared": "shared", ".local": "local", ".global": "global", ".const": "const"}
 
 
@@ -72,6 +73,8 @@ class BodyParser:
         self.function.body = self.body
 
     def _open_scope(self) -> None:
+        if len(self.scopes) > MOST_SCOPES:
+            raise self.stream.error(f"scopes are nested too deeply, {MOST_SCOPES} at most")
         self.scopes = (*self.scopes, self.scope_count)
         self.scope_count += 1
         self.registers.append({})

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # make demo    set up, compile the demonstration and run it: on a GPU that can, else on the emulator
 # make test    set up, check style and types, run all tests
+# make test-wheel  build a wheel for another Python from a source distribution, and test what it
+#              installs; WHEEL_PYTHON=python3.13 chooses which
 # make format  let the formatters rewrite the sources
 #
 # All that is needed comes from PyPI into .venv; a C++17 compiler, Python 3.10 or newer and make must
@@ -14,7 +16,7 @@ FORMATTED := $(filter %.cpp %.h,$(SOURCES))
 MODULES := $(sort $(shell find python tools -name '*.py'))
 PYTHON_SOURCES := python tools test examples benchmarks
 
-.PHONY: demo test format lint lit pytest install FORCE
+.PHONY: demo test test-wheel format lint lit pytest install FORCE
 .DELETE_ON_ERROR:
 
 demo: install
@@ -37,6 +39,9 @@ lit: install
 
 pytest: install
 	$(BIN)/pytest -q -n auto
+
+test-wheel: .venv/requirements.txt
+	$(BIN)/python test/wheel/check.py $(WHEEL_PYTHON)
 
 format: install
 	$(BIN)/ruff check --fix $(PYTHON_SOURCES)

@@ -2,6 +2,8 @@
 # make demo    set up, compile the demonstration and run it: on a GPU that can, else on the emulator
 # make test    set up, check style and types, run all tests
 # make docs    build the documentation as a site, into build/site
+# make test-wheel  build a wheel for another Python from a source distribution, and test what it
+#              installs; WHEEL_PYTHON=python3.13 chooses which
 # make format  let the formatters rewrite the sources
 #
 # All that is needed comes from PyPI into .venv; a C++17 compiler, Python 3.10 or newer and make must
@@ -15,7 +17,7 @@ FORMATTED := $(filter %.cpp %.h,$(SOURCES))
 MODULES := $(sort $(shell find python tools -name '*.py'))
 PYTHON_SOURCES := python tools test examples benchmarks docs
 
-.PHONY: demo test docs format lint lit pytest install FORCE
+.PHONY: demo test test-wheel docs format lint lit pytest install FORCE
 .DELETE_ON_ERROR:
 
 demo: install
@@ -42,6 +44,9 @@ pytest: install
 docs: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	@echo 'Open build/site/index.html.'
+
+test-wheel: .venv/requirements.txt
+	$(BIN)/python test/wheel/check.py $(WHEEL_PYTHON)
 
 format: install
 	$(BIN)/ruff check --fix $(PYTHON_SOURCES)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialect/ElementSize.h"
 
+#include "lib/Layout/Layout.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -29,7 +31,8 @@ std::optional<int64_t> tile::elementBits(Type type) {
   if (element.isIntOrFloat())
     part = element.getIntOrFloatBitWidth();
   // Vectors of other sizes are padded in memory.
-  if (llvm::MulOverflow(part, vector.getNumElements(), bits) || bits < 8 ||
+  std::optional<int64_t> count = layout::product(vector.getShape());
+  if (!count || llvm::MulOverflow(part, *count, bits) || bits < 8 ||
       !llvm::isPowerOf2_64(bits))
     return std::nullopt;
   return bits;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialect/TileDialect.h"
+#include "lib/Layout/Layout.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -112,11 +113,21 @@ void CopyPlanAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
+/// Whether all chunks begin where a pointer to shared memory can point.
+static bool fitsAddresses(int64_t start, ArrayRef<int64_t> loops,
+                          ArrayRef<int64_t> steps) {
+  layout::Layout places = layout::strided(loops, steps);
+  places.offset = start;
+  std::optional<layout::Range> range = layout::places(places);
+  return range && range->lowest >= -layout::kMaxSharedBytes &&
+         range->highest < layout::kMaxSharedBytes;
+}
+
 LogicalResult CopyPlanAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, StringRef variant,
-    int64_t chunk, int64_t count, ArrayRef<int64_t> loops, int64_t,
+    int64_t chunk, int64_t count, ArrayRef<int64_t> loops, int64_t srcStart,
     ArrayRef<int64_t> srcSteps, ArrayRef<int64_t> srcSwizzle,
-    ArrayRef<int64_t> srcGather, int64_t, ArrayRef<int64_t> dstSteps,
+    ArrayRef<int64_t> srcGather, int64_t dstStart, ArrayRef<int64_t> dstSteps,
     ArrayRef<int64_t> dstSwizzle, int64_t threads, int64_t clk) {
   if (!llvm::is_contained(getVariantNames(), variant))
     return emitError() << "plan variant must be one of "
@@ -142,6 +153,11 @@ LogicalResult CopyPlanAttr::verify(
       return emitError() << "plan must have one " << name
                          << " step for each loop, got " << steps.size()
                          << " steps and " << loops.size() << " loops";
+  for (auto [name, start, steps] :
+       {std::tuple("src", srcStart, srcSteps), {"dst", dstStart, dstSteps}})
+    if (!fitsAddresses(start, loops, steps))
+      return emitError() << "plan " << name
+                         << " must stay within 2^31 bytes of its start";
   for (auto [name, swizzle] :
        {std::pair("src", srcSwizzle), {"dst", dstSwizzle}})
     if (!swizzle.empty() &&

@@ -20,7 +20,11 @@ struct Modes {
 
 /// One entry: a number, or a nested list of them.
 static ParseResult parseEntry(AsmParser &parser, SmallVector<int64_t> &numbers,
-                              std::string &nesting) {
+                              std::string &nesting, int depth = 0) {
+  if (depth > LayoutAttr::kMaxNesting)
+    return parser.emitError(parser.getCurrentLocation(),
+                            "layout must be nested at most ")
+           << LayoutAttr::kMaxNesting << " levels deep (l1)";
   int64_t number = 0;
   OptionalParseResult isNumber = parser.parseOptionalInteger(number);
   if (isNumber.has_value()) {
@@ -30,7 +34,7 @@ static ParseResult parseEntry(AsmParser &parser, SmallVector<int64_t> &numbers,
   }
   nesting += '(';
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&] {
-        return parseEntry(parser, numbers, nesting);
+        return parseEntry(parser, numbers, nesting, depth + 1);
       }))
     return failure();
   nesting += ')';
@@ -51,7 +55,13 @@ static ParseResult parseOffset(AsmParser &parser, int64_t &offset) {
     offset = ShapedType::kDynamic;
     return success();
   }
-  return parser.parseInteger(offset);
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseInteger(offset))
+    return failure();
+  // The number that stands for `?`.
+  if (ShapedType::isDynamic(offset))
+    return parser.emitError(loc, "layout offset must be above -2^63 (l4)");
+  return success();
 }
 
 /// `swizzle = <3, 3, 3>`
@@ -207,14 +217,22 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
              << base << " and " << shift;
   }
   layout::Layout result = toLayout(extents, strides, modeCounts, offset, {});
-  std::optional<layout::Range> range = layout::places(result);
-  if (!layout::size(result) || !range || !layout::cosize(result))
+  auto tooFar = [&] {
     return emitError() << "layout must reach fewer than 2^63 elements (l4)";
-  if (!swizzle.empty() && !ShapedType::isDynamic(offset) && range->lowest < 0)
+  };
+  std::optional<layout::Range> range = layout::places(result);
+  // A slice may begin at any element, and -2^63 stands for an offset of `?`.
+  if (!layout::size(result) || !range || !layout::cosize(result) ||
+      ShapedType::isDynamic(range->lowest))
+    return tooFar();
+  if (swizzle.empty() || ShapedType::isDynamic(offset))
+    return success();
+  if (range->lowest < 0)
     return emitError() << "swizzled layout must not reach before the buffer's "
                           "start (l4), got element "
                        << range->lowest;
-  return success();
+  result.swizzle = layout::Swizzle{swizzle[0], swizzle[1], swizzle[2]};
+  return layout::cosize(result) ? success() : tooFar();
 }
 
 LayoutAttr LayoutAttr::get(MLIRContext *context, const layout::Layout &layout,

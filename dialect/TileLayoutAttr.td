@@ -22,7 +22,7 @@ def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout", [
 
     **Constraints**
 
-    - `l1`: shape and strides have the same nesting.
+    - `l1`: shape and strides have the same nesting, of at most 32 levels.
     - `l2`: extents are positive.
     - `l3`: `bits` is at least 1, `base` at least 0, `shift` at least `bits`, their sum at most 30.
     - `l4`: places fit 64 bits; with a swizzle and a known offset, none is before the buffer's start.
@@ -50,6 +50,8 @@ def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout", [
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// Deeper parentheses mean nothing, and reading each level takes stack.
+    static constexpr int kMaxNesting = 32;
     /// The layout as the algebra knows it; an offset of `?` is 0 there.
     ::tile::layout::Layout getLayout() const;
     bool hasDynamicOffset() const { return ::mlir::ShapedType::isDynamic(getOffset()); }

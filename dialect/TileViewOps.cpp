@@ -81,13 +81,16 @@ LogicalResult ViewOp::verify() {
   if (range && range->lowest < 0 && (!isStatic || offset + range->lowest < 0))
     return emitOpError("layout must begin inside the source (v4), got element ")
            << range->lowest << " from the offset";
-  if (!source.isDynamicDim(0) &&
-      (!span || llvm::AddOverflow(isStatic ? offset : 0, *span, end) ||
-       end > source.getDimSize(0))) {
+  bool tooFar = llvm::AddOverflow(isStatic ? offset : 0, *span, end);
+  if (!source.isDynamicDim(0) && (tooFar || end > source.getDimSize(0))) {
     InFlightDiagnostic diag =
         emitOpError("layout must end inside the source of ");
-    diag << source.getDimSize(0) << " elements (v4), got an end at " << end;
-    diag.attachNote() << "the layout spans " << (span ? *span : INT64_MAX)
+    diag << source.getDimSize(0) << " elements (v4), got an end ";
+    if (tooFar)
+      diag << "beyond 2^63";
+    else
+      diag << "at " << end;
+    diag.attachNote() << "the layout spans " << *span
                       << " elements from the offset on";
     return diag;
   }
@@ -232,7 +235,11 @@ static LogicalResult mergeSlices(SliceOp op, PatternRewriter &rewriter) {
     std::optional<int64_t> knownA = getConstantIntValue(a);
     std::optional<int64_t> knownB = getConstantIntValue(b);
     if (knownA && knownB) {
-      known.push_back(*knownA + *knownB);
+      int64_t sum = 0;
+      if (*knownA < 0 || *knownB < 0 ||
+          llvm::AddOverflow(*knownA, *knownB, sum))
+        return failure();
+      known.push_back(sum);
     } else if (knownA == 0 || knownB == 0) {
       known.push_back(ShapedType::kDynamic);
       rest.push_back(cast<Value>(knownA ? b : a));
@@ -243,7 +250,7 @@ static LogicalResult mergeSlices(SliceOp op, PatternRewriter &rewriter) {
   unsigned dimension = 0;
   for (auto [dim, offset, size] : llvm::enumerate(known, op.getSizes()))
     if (!ShapedType::isDynamic(offset) &&
-        offset + size > outer.getSourceType().getDimSize(dim))
+        offset > outer.getSourceType().getDimSize(dim) - size)
       return failure();
   std::optional<MemRefType> inferred = SliceOp::inferResultType(
       outer.getSourceType(), known, op.getSizes(), dimension);

@@ -18,6 +18,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="draw N random cases in each test that is checked against an oracle, instead of the"
         " same few thousand every time",
     )
+    parser.addoption(
+        "--fuzz-minutes",
+        type=float,
+        default=None,
+        metavar="M",
+        help="draw new inputs for M minutes in each test that damages input, instead of the same"
+        " few every time",
+    )
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

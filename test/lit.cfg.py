@@ -2,29 +2,46 @@
 """How lit runs the tests of IR text: `lit test`, with the lit of the project's environment.
 
 The tools are those of that environment, so the suite tests an installed wheel as it does an
-editable install.
+editable install; for a lit from elsewhere they are those on PATH. `--param exec_root=FOLDER` says
+where the tests write.
 """
 
 # ruff: noqa: F821  (lit defines `config` and `lit_config`)
 
 import importlib.util
 import os
+import shutil
 import sysconfig
 from pathlib import Path
 
 import lit.formats
 
 
-def wheel(package: str) -> Path:
-    """Return the folder of a package: LLVM's and MLIR's wheels bring their tools in `bin`."""
+def package_folder(package: str) -> Path | None:
+    """Return the folder of a package, without importing it, None where it is not installed."""
     spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        lit_config.fatal(f"no package '{package}' beside lit: run the project's own lit")
-    return Path(next(iter(spec.submodule_search_locations)))
+    places = [] if spec is None else list(spec.submodule_search_locations or [])
+    return Path(places[0]) if places else None
+
+
+def folder_of(tool: str, usual: Path | None) -> str:
+    """Return the folder of a tool: the usual one, else where PATH finds it."""
+    if usual and (usual / tool).exists():
+        return str(usual)
+    found = shutil.which(tool)
+    if found is None:
+        lit_config.fatal(f"{tool} is missing: install the project with its test dependencies")
+    return str(Path(found).parent)
+
+
+def tools_of(package: str) -> Path | None:
+    """Return the folder of the tools that LLVM's or MLIR's wheel brings."""
+    folder = package_folder(package)
+    return folder / "bin" if folder else None
 
 
 def plugin_path() -> Path:
-    """Return the plugin for mlir-opt, without importing what it stands in."""
+    """Return the plugin for mlir-opt."""
     spec = importlib.util.find_spec("mlir_tile")
     places = [] if spec is None else list(spec.submodule_search_locations or [])
     found = [path for place in places if (path := Path(place) / "_libs/tile_plugin.so").exists()]
@@ -35,24 +52,26 @@ config.name = "mlir-tile"
 config.test_format = lit.formats.ShTest()
 config.suffixes = [".mlir"]
 # Folders of pytest, whose .mlir files are inputs.
-config.excludes = ["Inputs", "docs", "emulator", "python", "run", "suite"]
+config.excludes = ["Inputs", "docs", "emulator", "fuzz", "python", "run", "suite", "wheel"]
 config.test_source_root = str(Path(__file__).parent)
-config.test_exec_root = str(Path(__file__).parents[1] / "build" / "lit")
+config.test_exec_root = lit_config.params.get(
+    "exec_root", str(Path(__file__).parents[1] / "build" / "lit")
+)
 config.pipefail = True
 
-scripts = Path(sysconfig.get_path("scripts"))
-for tool in (scripts / "tile-opt", wheel("llvm") / "bin" / "FileCheck"):
-    if not tool.exists():
-        lit_config.fatal(f"{tool} is missing: install the project with its test dependencies")
 config.environment["PATH"] = os.pathsep.join(
-    [str(scripts), str(wheel("llvm") / "bin"), config.environment["PATH"]]
+    [
+        folder_of("tile-opt", Path(sysconfig.get_path("scripts"))),
+        folder_of("FileCheck", tools_of("llvm")),
+        config.environment["PATH"],
+    ]
 )
 
 # Needed to build, but not to run: a machine that only runs may be without.
-mlir_opt = wheel("mlir") / "bin" / "mlir-opt"
-if mlir_opt.exists():
+mlir_tools = tools_of("mlir")
+if mlir_tools and (mlir_tools / "mlir-opt").exists():
     config.available_features.add("mlir-opt")
-    config.environment["PATH"] += os.pathsep + str(mlir_opt.parent)
+    config.environment["PATH"] += os.pathsep + str(mlir_tools)
 config.substitutions.append(("%{tile_plugin}", f'"{plugin_path()}"'))
 # What was compiled by an earlier run says nothing about the compiler.
 config.environment["TILE_CACHE"] = "0"

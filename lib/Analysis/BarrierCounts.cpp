@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Analysis/BarrierCounts.h"
 
+#include "llvm/Support/CheckedArithmetic.h"
+
 using namespace mlir;
 using namespace tile;
 
@@ -30,15 +32,15 @@ static std::optional<int64_t> arrivalsAtMost(Operation *op,
   if (isa<ArriveOp>(op)) {
     if (!sizes.cluster)
       return std::nullopt;
-    *arrivals *= *sizes.cluster;
+    arrivals = llvm::checkedMul(*arrivals, *sizes.cluster);
   }
   for (LoopLikeOpInterface loop : loopsAround(op)) {
     if (holdsAny(loop, uses.waits, op))
       continue;
     std::optional<int64_t> rounds = roundsOf(loop);
-    if (!rounds)
+    if (!rounds || !arrivals)
       return std::nullopt;
-    *arrivals *= *rounds;
+    arrivals = llvm::checkedMul(*arrivals, *rounds);
   }
   return arrivals;
 }
@@ -59,7 +61,7 @@ static void checkInit(nvgpu::MBarrierInitOp init, const BarrierUses &uses,
       if (!mayUseSameBarrier(op, init))
         continue;
       std::optional<int64_t> more = arrivalsAtMost(op, uses, sizes);
-      most = most && more ? std::optional(*most + *more) : std::nullopt;
+      most = most && more ? llvm::checkedAdd(*most, *more) : std::nullopt;
       // Ops of one CTA on one barrier, so that a thread's own place in a group
       // is left alone.
       if (isa<ArriveOp>(op) || !constantOf(barrierIndexOf(op)))
@@ -151,7 +153,8 @@ static void checkWait(Operation *wait, const BarrierUses &uses, Report report) {
     if (isFixed && rounds == 1) {
       exceeds = !trips || *trips > 1;
     } else {
-      rounds = rounds && trips ? std::optional(*rounds * *trips) : std::nullopt;
+      rounds =
+          rounds && trips ? llvm::checkedMul(*rounds, *trips) : std::nullopt;
       exceeds = rounds && *rounds > barriers;
     }
     if (!advances || !exceeds)

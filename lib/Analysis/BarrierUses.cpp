@@ -55,13 +55,6 @@ Value tile::barrierIndexOf(Operation *op) {
       .Default(Value());
 }
 
-std::optional<int64_t> tile::constantOf(Value value) {
-  IntegerAttr attr;
-  if (value && matchPattern(value, m_Constant(&attr)))
-    return attr.getInt();
-  return std::nullopt;
-}
-
 bool tile::mayUseSameBarrier(Operation *a, Operation *b) {
   std::optional<int64_t> first = constantOf(barrierIndexOf(a));
   std::optional<int64_t> second = constantOf(barrierIndexOf(b));
@@ -104,28 +97,23 @@ KernelSizes tile::knownSizes(Operation *kernel) {
   auto func = dyn_cast<gpu::GPUFuncOp>(kernel);
   if (!func)
     return sizes;
-  if (auto block = func->getAttrOfType<DenseI32ArrayAttr>("known_block_size")) {
-    ArrayRef<int32_t> array = block.asArrayRef();
-    sizes.block = {array[0], array[1], array[2]};
-  } else {
+  sizes.block = knownExtents(func, "known_block_size");
+  if (!sizes.block) {
     auto x = launchedSize(func, [](auto op) { return op.getBlockSizeX(); });
     auto y = launchedSize(func, [](auto op) { return op.getBlockSizeY(); });
     auto z = launchedSize(func, [](auto op) { return op.getBlockSizeZ(); });
     if (x && y && z)
       sizes.block = {*x, *y, *z};
   }
-  if (auto cluster =
-          func->getAttrOfType<DenseI32ArrayAttr>("known_cluster_size")) {
-    sizes.cluster = 1;
-    for (int32_t size : cluster.asArrayRef())
-      *sizes.cluster *= size;
+  if (auto cluster = knownExtents(func, "known_cluster_size")) {
+    sizes.cluster = layout::product(*cluster);
     return sizes;
   }
   auto x = launchedSize(func, [](auto op) { return op.getClusterSizeX(); });
   auto y = launchedSize(func, [](auto op) { return op.getClusterSizeY(); });
   auto z = launchedSize(func, [](auto op) { return op.getClusterSizeZ(); });
   if (x && y && z)
-    sizes.cluster = *x * *y * *z;
+    sizes.cluster = layout::product({*x, *y, *z});
   return sizes;
 }
 
@@ -196,7 +184,7 @@ static Value predicateOf(Operation *op) {
 static std::optional<int64_t> allThreads(const KernelSizes &sizes) {
   if (!sizes.block)
     return std::nullopt;
-  return (*sizes.block)[0] * (*sizes.block)[1] * (*sizes.block)[2];
+  return layout::product(*sizes.block);
 }
 
 std::optional<int64_t> tile::threadsAtMost(Operation *op,

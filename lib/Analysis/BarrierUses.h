@@ -5,6 +5,7 @@
 #define TILE_ANALYSIS_BARRIER_USES_H
 
 #include "dialect/TileDialect.h"
+#include "lib/Analysis/ValueFacts.h"
 
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
@@ -28,7 +29,6 @@ std::vector<BarrierUses> collectBarrierUses(mlir::Operation *kernel);
 
 /// The place in the group that `op` uses.
 mlir::Value barrierIndexOf(mlir::Operation *op);
-std::optional<int64_t> constantOf(mlir::Value value);
 /// Whether both ops may use the same barrier of their group.
 bool mayUseSameBarrier(mlir::Operation *a, mlir::Operation *b);
 

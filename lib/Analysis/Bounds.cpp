@@ -69,6 +69,14 @@ std::optional<Refusal> tile::checkRegion(StringRef side, const Tile &tile) {
     bits = bitsOfPlaces(tile, *places, {shift, shift});
   if (!bits)
     return tooFar;
+  for (int64_t byte : {bits->lowest / 8, bits->highest / 8})
+    if (byte < -layout::kMaxSharedBytes || byte >= layout::kMaxSharedBytes)
+      return Refusal{
+          (side +
+           " must stay within 2^31 bytes of its buffer's start, got byte " +
+           Twine(byte))
+              .str(),
+          "choose smaller strides and offsets: shared memory is far smaller"};
   if (!tile.offset.isStatic() || !tile.shiftBytes.isStatic())
     return std::nullopt;
   if (bits->lowest < 0)

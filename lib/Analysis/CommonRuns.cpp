@@ -6,6 +6,7 @@
 #include "lib/Layout/Cut.h"
 
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
@@ -189,14 +190,23 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
   std::optional<int64_t> elements = layout::size(dst.layout);
   if (elements == 0)
     return CopyPlan{};
-  int64_t bits = src.elementBits, totalBits = 0;
-  if (!elements || llvm::MulOverflow(*elements, bits, totalBits) ||
-      totalBits > 8 * kMaxTransactionBytes)
+  int64_t bits = src.elementBits;
+  std::optional<int64_t> totalBits;
+  if (elements)
+    totalBits = llvm::checkedMul(*elements, bits);
+  if (!totalBits || *totalBits > 8 * kMaxTransactionBytes)
     return refuse(
         "tile must have at most 1048575 bytes, which is what one phase "
         "of an mbarrier counts, got " +
-            (elements ? sizeText(totalBits) : "more than 2^63 elements"),
+            (totalBits   ? sizeText(*totalBits)
+             : !elements ? "more than 2^63 elements"
+                         : std::to_string(*elements) + " elements of " +
+                               sizeText(bits)),
         "split the tile and give each part a phase of its own");
+  for (auto [side, tile] : {std::pair<StringRef, const Tile &>("source", src),
+                            {"destination", dst}})
+    if (!layout::reach(tile.layout))
+      return refuse(side + " must reach fewer than 2^63 bits");
 
   layout::Refinement refined = layout::refine(src.layout, dst.layout);
   if (refined.misfit)

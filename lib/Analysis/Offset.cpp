@@ -19,13 +19,16 @@ void Offset::add(const Offset &other) {
 }
 
 void Offset::add(OpFoldResult value, int64_t factor) {
-  if (std::optional<int64_t> constant = getConstantIntValue(value)) {
-    int64_t product = 0;
-    overflowed |= llvm::MulOverflow(*constant, factor, product) != 0;
-    overflowed |= llvm::AddOverflow(known, product, known) != 0;
-  } else if (factor != 0) {
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    addKnown(*constant, factor);
+  else if (factor != 0)
     terms.push_back({cast<Value>(value), factor, 0, {}, {}});
-  }
+}
+
+void Offset::addKnown(int64_t number, int64_t factor) {
+  int64_t product = 0;
+  overflowed |= llvm::MulOverflow(number, factor, product) != 0;
+  overflowed |= llvm::AddOverflow(known, product, known) != 0;
 }
 
 Offset Offset::times(int64_t factor) const {
@@ -45,10 +48,7 @@ int64_t tile::runtimeDivisor(const Offset &offset) {
   int64_t divisor = 0;
   for (const Offset::Term &term : offset.terms) {
     int64_t own = term.divisor ? term.divisor : divisorOf(term.value);
-    int64_t factor =
-        term.factor == INT64_MIN ? kLargestDivisor : std::abs(term.factor);
-    divisor = std::gcd(divisor,
-                       clampDivisor(clampDivisor(factor) * clampDivisor(own)));
+    divisor = std::gcd(divisor, multiplyDivisors(term.factor, own));
   }
   return divisor;
 }

@@ -31,6 +31,7 @@ struct Offset {
   bool isStatic() const { return terms.empty() && !overflowed; }
   void add(const Offset &other);
   void add(mlir::OpFoldResult value, int64_t factor);
+  void addKnown(int64_t number, int64_t factor);
   Offset times(int64_t factor) const;
 };
 

@@ -11,6 +11,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
@@ -78,16 +79,18 @@ static Offset::Term digitsOf(Value start, const layout::RuntimePart &part) {
         divisor % inner == 0 ? std::gcd(divisor / inner, modulus) : int64_t(1);
     // A digit that is a multiple of its modulus is 0.
     if (digit != modulus || modulus == 0)
-      term.divisor = std::gcd(term.divisor, clampDivisor(digit * stride));
-    int64_t last = modulus ? modulus - 1 : 0;
+      term.divisor = std::gcd(term.divisor, multiplyDivisors(digit, stride));
+    int64_t last = modulus ? modulus - 1 : 0, reached = 0;
     if (modulus == 0 && range)
       last = range->highest / inner;
     else if (modulus == 0)
       term.range.reset();
-    if (term.range) {
-      term.range->lowest += std::min<int64_t>(0, last * stride);
-      term.range->highest += std::max<int64_t>(0, last * stride);
-    }
+    if (!term.range)
+      continue;
+    int64_t &end = stride < 0 ? term.range->lowest : term.range->highest;
+    if (llvm::MulOverflow(last, stride, reached) ||
+        llvm::AddOverflow(end, reached, end))
+      term.range.reset();
   }
   if (term.divisor == 0)
     term.divisor = kLargestDivisor;
@@ -102,8 +105,8 @@ void tile::addIndex(Offset &offset, const layout::Dimension &modes,
     offset.add(index, part.digits[0].stride);
   } else if (known) {
     for (auto [inner, modulus, stride] : part.digits)
-      offset.known +=
-          (modulus ? *known / inner % modulus : *known / inner) * stride;
+      offset.addKnown(modulus ? *known / inner % modulus : *known / inner,
+                      stride);
   } else {
     offset.terms.push_back(digitsOf(cast<Value>(index), part));
   }
@@ -213,7 +216,8 @@ static std::optional<int64_t> spannedBytes(MemRefType type, int64_t bits) {
   std::optional<layout::Range> range =
       layout::reach(layout::strided(type.getShape(), strides));
   if (!range || llvm::AddOverflow(range->highest, offset, elements) ||
-      llvm::MulOverflow(elements + 1, bits, total))
+      llvm::AddOverflow(elements, int64_t(1), elements) ||
+      llvm::MulOverflow(elements, bits, total))
     return std::nullopt;
   return llvm::divideCeil(total, 8);
 }
@@ -336,8 +340,10 @@ std::variant<Tile, Refusal> tile::traceTile(Value memref, Operation *scope) {
       Offset before = offsetOf(assume.getMemref());
       auto type = cast<MemRefType>(value.getType());
       int64_t alignment = assume.getAlignment();
-      if (alignment > tile.assumed.alignment && before.isStatic() &&
-          before.known * bitsOf(type.getElementType()) % (8 * alignment) == 0)
+      std::optional<int64_t> bits =
+          llvm::checkedMul(before.known, bitsOf(type.getElementType()));
+      if (alignment > tile.assumed.alignment && before.isStatic() && bits &&
+          *bits % (8 * alignment) == 0)
         tile.assumed = {alignment, tile.shiftBytes};
     }
     if (auto slice = value.getDefiningOp<SliceOp>())

@@ -68,8 +68,8 @@ static void checkArm(Operation *arm, const BarrierUses &uses,
       continue;
     int64_t &times = bytes[getTileBytes(cast<CopyAsyncOp>(copy).getDst())];
     int64_t more = timesAtMost(copy, arm, sizes);
-    times =
-        more == kUnbounded || times == kUnbounded ? kUnbounded : times + more;
+    if (llvm::AddOverflow(times, more, times))
+      times = kUnbounded;
   }
   if (bytes.empty() || isSum(*armed, bytes))
     return;

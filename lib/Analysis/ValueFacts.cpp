@@ -29,6 +29,28 @@ static int64_t magnitude(int64_t number) {
   return number == INT64_MIN ? kLargestDivisor : clampDivisor(std::abs(number));
 }
 
+int64_t tile::multiplyDivisors(int64_t a, int64_t b) {
+  return clampDivisor(magnitude(a) * magnitude(b));
+}
+
+std::optional<int64_t> tile::constantOf(Value value) {
+  IntegerAttr constant;
+  if (!value || !matchPattern(value, m_Constant(&constant)))
+    return std::nullopt;
+  return constant.getValue().trySExtValue();
+}
+
+std::optional<std::array<int64_t, 3>> tile::knownExtents(Operation *kernel,
+                                                         StringRef name) {
+  auto attr = kernel->getAttrOfType<DenseI32ArrayAttr>(name);
+  if (!attr || attr.size() > 3 ||
+      llvm::any_of(attr.asArrayRef(), [](int32_t size) { return size < 1; }))
+    return std::nullopt;
+  std::array<int64_t, 3> sizes{1, 1, 1};
+  llvm::copy(attr.asArrayRef(), sizes.begin());
+  return sizes;
+}
+
 static int64_t divisorOf(Value value, int depth);
 static std::optional<Interval> rangeOf(Value value, int depth);
 
@@ -65,7 +87,7 @@ static int64_t divisorOfAffine(affine::AffineApplyOp op, int depth) {
         int64_t by = constant ? constant.getValue() : 0;
         switch (kind) {
         case AffineExprKind::Mul:
-          return clampDivisor(lhs * rhs);
+          return multiplyDivisors(lhs, rhs);
         case AffineExprKind::Add:
           return std::gcd(lhs, rhs);
         case AffineExprKind::Mod:
@@ -89,9 +111,8 @@ static scf::ForOp loopOf(Value value) {
 }
 
 static int64_t divisorOf(Value value, int depth) {
-  IntegerAttr constant;
-  if (matchPattern(value, m_Constant(&constant)))
-    return magnitude(constant.getInt());
+  if (std::optional<int64_t> constant = constantOf(value))
+    return magnitude(*constant);
   if (depth == 0)
     return 1;
   if (scf::ForOp loop = loopOf(value))
@@ -104,21 +125,20 @@ static int64_t divisorOf(Value value, int depth) {
     return divisorOf(op->getOperand(index), depth - 1);
   };
   if (isa<arith::MulIOp>(op))
-    return clampDivisor(operand(0) * operand(1));
+    return multiplyDivisors(operand(0), operand(1));
   if (isa<arith::AddIOp, arith::SubIOp>(op))
     return std::gcd(operand(0), operand(1));
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return std::gcd(divisorOf(select.getTrueValue(), depth - 1),
                     divisorOf(select.getFalseValue(), depth - 1));
-  if (isa<arith::ShLIOp>(op) &&
-      matchPattern(op->getOperand(1), m_Constant(&constant)) &&
-      constant.getValue().ult(31))
-    return clampDivisor(operand(0) << constant.getInt());
+  if (isa<arith::ShLIOp>(op))
+    if (std::optional<int64_t> by = constantOf(op->getOperand(1));
+        by && *by >= 0 && *by < 31)
+      return clampDivisor(operand(0) << *by);
   if (isa<arith::RemUIOp, arith::RemSIOp>(op))
     return std::gcd(operand(0), operand(1));
-  if (isa<arith::DivUIOp, arith::DivSIOp>(op) &&
-      matchPattern(op->getOperand(1), m_Constant(&constant))) {
-    int64_t by = constant.getInt(), from = operand(0);
+  if (isa<arith::DivUIOp, arith::DivSIOp>(op)) {
+    int64_t by = constantOf(op->getOperand(1)).value_or(0), from = operand(0);
     return by > 0 && from % by == 0 ? from / by : 1;
   }
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
@@ -208,8 +228,8 @@ rangeOfId(Operation *op, StringRef sizes, gpu::Dimension dimension,
           std::optional<llvm::APInt> upperBound) {
   int64_t extent = 0;
   if (auto func = op->getParentOfType<gpu::GPUFuncOp>())
-    if (auto known = func->getAttrOfType<DenseI32ArrayAttr>(sizes))
-      extent = known[static_cast<unsigned>(dimension)];
+    if (auto known = knownExtents(func, sizes))
+      extent = (*known)[static_cast<unsigned>(dimension)];
   if (upperBound)
     extent = upperBound->getSExtValue();
   if (extent < 1)
@@ -220,19 +240,19 @@ rangeOfId(Operation *op, StringRef sizes, gpu::Dimension dimension,
 static std::optional<Interval> rangeOfLoop(scf::ForOp loop, int depth) {
   std::optional<Interval> lower = rangeOf(loop.getLowerBound(), depth);
   std::optional<Interval> upper = rangeOf(loop.getUpperBound(), depth);
-  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  std::optional<int64_t> step = constantOf(loop.getStep());
   if (!lower || !upper || upper->highest <= lower->lowest)
     return std::nullopt;
-  int64_t last = upper->highest - 1;
-  if (step && *step > 0 && lower->lowest == lower->highest)
-    last -= (last - lower->lowest) % *step;
+  int64_t last = upper->highest - 1, distance = 0;
+  if (step && *step > 0 && lower->lowest == lower->highest &&
+      !llvm::SubOverflow(last, lower->lowest, distance))
+    last -= distance % *step;
   return Interval{lower->lowest, last};
 }
 
 static std::optional<Interval> rangeOf(Value value, int depth) {
-  IntegerAttr constant;
-  if (matchPattern(value, m_Constant(&constant)))
-    return Interval{constant.getInt(), constant.getInt()};
+  if (std::optional<int64_t> constant = constantOf(value))
+    return Interval{*constant, *constant};
   if (depth == 0)
     return std::nullopt;
   if (scf::ForOp loop = loopOf(value))
@@ -244,7 +264,7 @@ static std::optional<Interval> rangeOf(Value value, int depth) {
     return rangeOf(op->getOperand(index), depth - 1);
   };
   auto constantOperand = [&]() -> int64_t {
-    return getConstantIntValue(op->getOperand(1)).value_or(0);
+    return constantOf(op->getOperand(1)).value_or(0);
   };
   if (isa<arith::MulIOp>(op))
     return multiply(operand(0), operand(1));
@@ -252,10 +272,11 @@ static std::optional<Interval> rangeOf(Value value, int depth) {
     return add(operand(0), operand(1));
   if (isa<arith::SubIOp>(op))
     return add(operand(0), multiply(operand(1), Interval{-1, -1}));
-  if (isa<arith::ShLIOp>(op) &&
-      matchPattern(op->getOperand(1), m_Constant(&constant)) &&
-      constant.getValue().ult(31)) {
-    int64_t factor = int64_t(1) << constant.getInt();
+  if (isa<arith::ShLIOp>(op)) {
+    int64_t by = constantOf(op->getOperand(1)).value_or(-1);
+    if (by < 0 || by > 30)
+      return std::nullopt;
+    int64_t factor = int64_t(1) << by;
     return multiply(operand(0), Interval{factor, factor});
   }
   if (isa<arith::DivUIOp, arith::DivSIOp>(op))

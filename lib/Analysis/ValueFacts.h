@@ -8,6 +8,7 @@
 
 #include "mlir/IR/Value.h"
 
+#include <array>
 #include <string>
 
 namespace tile {
@@ -20,6 +21,12 @@ constexpr int64_t kLargestDivisor = int64_t(1) << 31;
 /// alignment asks for.
 int64_t clampDivisor(int64_t divisor);
 
+/// What divides a multiple of `a` times a multiple of `b`, clamped.
+int64_t multiplyDivisors(int64_t a, int64_t b);
+
+/// The constant that `value` is, where there is one and it fits 64 bits.
+std::optional<int64_t> constantOf(mlir::Value value);
+
 /// A number that divides `value` in every execution; 0 for the constant 0,
 /// which everything divides. Arithmetic on offsets is taken not to wrap, as
 /// everywhere in addressing.
@@ -28,6 +35,11 @@ int64_t divisorOf(mlir::Value value);
 /// The numbers that `value` lies between in every execution, where something is
 /// known.
 std::optional<layout::Range> rangeOf(mlir::Value value);
+
+/// What attribute `name` of a kernel says of its block, grid or cluster along
+/// x, y and z; nothing if there is none that makes sense.
+std::optional<std::array<int64_t, 3>> knownExtents(mlir::Operation *kernel,
+                                                   llvm::StringRef name);
 
 /// How `value` was computed, as far as it is understood: `%j * 64 + %i`.
 std::string expressionOf(mlir::Value value);

@@ -22,15 +22,21 @@ public:
 
   /// Adds what a loop reaches. False if there are too many to look at.
   bool add(PairedMode loop) {
-    int64_t cycle = std::min(loop.extent, std::max(srcPeriod, dstPeriod));
     int64_t srcStep = loop.src % srcPeriod, dstStep = loop.dst % dstPeriod;
-    if (srcStep == 0 && dstStep == 0)
+    // Periods are powers of two, so that the longer cycle is common to both.
+    int64_t cycle = std::min(
+        loop.extent, std::max(srcPeriod / std::gcd(srcPeriod, srcStep),
+                              dstPeriod / std::gcd(dstPeriod, dstStep)));
+    if (cycle == 1)
       return true;
+    if (cycle > kMostPairs ||
+        cycle * static_cast<int64_t>(pairs.size()) > kMostSteps)
+      return false;
     DenseSet<std::pair<int64_t, int64_t>> reached;
     for (auto [src, dst] : pairs)
       for (int64_t i = 0; i < cycle; ++i) {
         insert(reached, src + i * srcStep, dst + i * dstStep);
-        if (reached.size() > kMostPairs)
+        if (static_cast<int64_t>(reached.size()) > kMostPairs)
           return false;
       }
     pairs = std::move(reached);
@@ -41,7 +47,8 @@ public:
   auto end() const { return pairs.end(); }
 
 private:
-  static constexpr size_t kMostPairs = size_t(1) << 16;
+  static constexpr int64_t kMostPairs = int64_t(1) << 16;
+  static constexpr int64_t kMostSteps = int64_t(1) << 22;
 
   void insert(DenseSet<std::pair<int64_t, int64_t>> &set, int64_t src,
               int64_t dst) const {
@@ -115,11 +122,15 @@ static int64_t stepOf(const Phases &phases, int64_t src, int64_t dst,
 }
 
 /// Whether the run that starts at `src` and `dst` has its elements in one piece
-/// and in one order on both sides.
+/// and in one order on both sides. Takes the steps that it looks at from
+/// `stepsLeft`, and proves nothing without.
 static bool isContiguous(const Phases &phases, int64_t src, int64_t dst,
                          int64_t length, Reduction &srcReduction,
-                         Reduction &dstReduction) {
+                         Reduction &dstReduction, int64_t &stepsLeft) {
   int64_t step = stepOf(phases, src, dst, length);
+  stepsLeft -= length / step;
+  if (stepsLeft < 0)
+    return false;
   int64_t distance = 0, lowest = INT64_MAX, highest = 0;
   for (int64_t i = 0; i < length; i += step) {
     int64_t srcPlace = applyTo(phases.src.swizzle, src + i);
@@ -208,6 +219,7 @@ Alignment tile::layout::cutRuns(Runs &runs, const Phases &phases,
   SmallVector<int64_t> lengths = divisorsOf(runs.length);
   std::stable_partition(lengths.begin(), lengths.end(),
                         [&](int64_t length) { return length % granule == 0; });
+  int64_t stepsLeft = int64_t(1) << 26;
   for (int64_t length : lengths) {
     Residues starts = *gathered;
     if (!starts.add({runs.length / length, length, length}))
@@ -215,7 +227,7 @@ Alignment tile::layout::cutRuns(Runs &runs, const Phases &phases,
     Reduction src(phases.src.swizzle), dst(phases.dst.swizzle);
     if (!all_of(starts, [&](auto start) {
           return isContiguous(phases, start.first, start.second, length, src,
-                              dst);
+                              dst, stepsLeft);
         }))
       continue;
     if (runs.length != length)

@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -22,22 +23,29 @@ Layout tile::layout::strided(ArrayRef<int64_t> shape,
   return layout;
 }
 
+/// The modes that count: strides of extents of 1 mean nothing.
 static SmallVector<Mode, 6> flatten(const Layout &layout) {
   SmallVector<Mode, 6> modes;
   for (const Dimension &dimension : layout.dimensions)
-    append_range(modes, dimension);
+    for (Mode mode : dimension)
+      if (mode.extent != 1)
+        modes.push_back(mode);
   return modes;
 }
 
-std::optional<int64_t> tile::layout::size(const Layout &layout) {
-  SmallVector<Mode, 6> modes = flatten(layout);
-  if (any_of(modes, [](Mode mode) { return mode.extent == 0; }))
+std::optional<int64_t> tile::layout::product(ArrayRef<int64_t> numbers) {
+  if (is_contained(numbers, 0))
     return 0;
-  int64_t product = 1;
-  for (Mode mode : modes)
-    if (MulOverflow(product, mode.extent, product))
+  int64_t result = 1;
+  for (int64_t number : numbers)
+    if (MulOverflow(result, number, result))
       return std::nullopt;
-  return product;
+  return result;
+}
+
+std::optional<int64_t> tile::layout::size(const Layout &layout) {
+  return product(
+      map_to_vector(flatten(layout), [](Mode mode) { return mode.extent; }));
 }
 
 std::optional<Range> tile::layout::reach(const Layout &layout) {
@@ -61,11 +69,17 @@ int64_t tile::layout::extentOf(const Dimension &dimension) {
   return product;
 }
 
+/// Elements that are looked at to find the ends of a swizzled tile, which are
+/// asked for again and again.
+static constexpr int64_t kMostPermuted = int64_t(1) << 16;
+
 /// The offsets of the elements at most `window` away from the far end of the
 /// tile, as distances from that end: the lowest element, or the highest.
-static DenseSet<int64_t> distancesFromEnd(ArrayRef<Mode> modes,
-                                          int64_t window) {
+/// Nothing if they are too many to look at.
+static std::optional<DenseSet<int64_t>> distancesFromEnd(ArrayRef<Mode> modes,
+                                                         int64_t window) {
   DenseSet<int64_t> distances{0};
+  int64_t stepsLeft = kMostPermuted;
   for (Mode mode : modes) {
     int64_t step = std::abs(mode.stride);
     if (step == 0)
@@ -73,8 +87,11 @@ static DenseSet<int64_t> distancesFromEnd(ArrayRef<Mode> modes,
     SmallVector<int64_t> before(distances.begin(), distances.end());
     for (int64_t distance : before)
       for (int64_t i = 1; i < mode.extent && i <= (window - distance) / step;
-           ++i)
+           ++i) {
         distances.insert(distance + i * step);
+        if (--stepsLeft < 0)
+          return std::nullopt;
+      }
   }
   return distances;
 }
@@ -90,15 +107,22 @@ std::optional<Range> tile::layout::places(const Layout &layout) {
   // and the highest block matter.
   assert(range->lowest >= 0 && "a swizzle counts from the buffer's start");
   int64_t block = layout.swizzle->block();
+  int64_t below = range->lowest % block;
+  int64_t above = block - 1 - range->highest % block;
   SmallVector<Mode, 6> modes = flatten(layout);
   Range result{INT64_MAX, 0};
-  for (int64_t distance :
-       distancesFromEnd(modes, block - 1 - range->lowest % block))
-    result.lowest = std::min(result.lowest,
-                             layout.swizzle->apply(range->lowest + distance));
-  for (int64_t distance : distancesFromEnd(modes, range->highest % block))
-    result.highest = std::max(result.highest,
-                              layout.swizzle->apply(range->highest - distance));
+  if (auto distances = distancesFromEnd(modes, block - 1 - below))
+    for (int64_t distance : *distances)
+      result.lowest = std::min(result.lowest,
+                               layout.swizzle->apply(range->lowest + distance));
+  else
+    result.lowest = range->lowest - below;
+  if (auto distances = distancesFromEnd(modes, block - 1 - above))
+    for (int64_t distance : *distances)
+      result.highest = std::max(
+          result.highest, layout.swizzle->apply(range->highest - distance));
+  else
+    result.highest = range->highest + above;
   return result;
 }
 
@@ -154,10 +178,7 @@ static bool strictlyNested(SmallVector<Mode, 6> modes) {
 std::optional<Overlap> tile::layout::findOverlap(const Layout &layout) {
   if (!reach(layout))
     return std::nullopt;
-  SmallVector<Mode, 6> modes;
-  for (Mode mode : flatten(layout))
-    if (mode.extent != 1)
-      modes.push_back(mode);
+  SmallVector<Mode, 6> modes = flatten(layout);
   if (strictlyNested(modes))
     return std::nullopt;
   std::unordered_map<int64_t, int64_t> owner;

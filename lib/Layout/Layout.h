@@ -32,6 +32,9 @@ struct Layout {
   std::optional<Swizzle> swizzle;
 };
 
+/// Addresses of shared memory, and differences between them, have 32 bits.
+constexpr int64_t kMaxSharedBytes = int64_t(1) << 31;
+
 /// The layout of a strided buffer: one mode for each dimension.
 Layout strided(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides);
 
@@ -89,6 +92,9 @@ void mergeLoops(llvm::SmallVectorImpl<PairedMode> &loops);
 /// one does. Nothing if an offset does not fit 64 bits.
 std::optional<Runs> gatherRuns(llvm::ArrayRef<PairedMode> modes);
 
+/// What is enumerated where nothing shorter decides.
+constexpr int64_t kMostEnumerated = int64_t(1) << 20;
+
 /// The lowest and the highest element that a tile reaches.
 struct Range {
   int64_t lowest;
@@ -101,12 +107,16 @@ std::optional<Range> reach(const Layout &layout);
 
 /// The lowest and the highest place of an element, offset and swizzle counted.
 /// Nothing if they do not fit 64 bits. With a swizzle, no offset may be
-/// negative.
+/// negative. Exact, but where the swizzle permutes more than 2^16 elements at
+/// an end: there it is the end of their block.
 std::optional<Range> places(const Layout &layout);
 
 /// Elements that a buffer of this layout spans from its start; 0 for an empty
 /// tile. Nothing if the number does not fit 64 bits.
 std::optional<int64_t> cosize(const Layout &layout);
+
+/// Nothing if the product does not fit 64 bits.
+std::optional<int64_t> product(llvm::ArrayRef<int64_t> numbers);
 
 /// The coordinates of one dimension: the product of its extents.
 int64_t extentOf(const Dimension &dimension);
@@ -139,9 +149,6 @@ struct Parting {
   int64_t src;
   int64_t dst;
 };
-
-/// What is enumerated where nothing shorter decides.
-constexpr int64_t kMostEnumerated = int64_t(1) << 20;
 
 /// The first element, in the order of the destination, behind a run that is
 /// contiguous on both sides and no multiple of `granule` elements long. Nothing

@@ -4,6 +4,7 @@
 #include "dialect/TileDialect.h"
 #include "lib/Analysis/Bounds.h"
 #include "lib/Analysis/CommonRuns.h"
+#include "lib/Analysis/ValueFacts.h"
 #include "lib/Analysis/Variant.h"
 
 #include "mlir/IR/Matchers.h"
@@ -30,28 +31,25 @@ static Operation *deviceCodeAround(Operation *op) {
   return nullptr;
 }
 
+/// The product of three extents, where all are constants.
+static std::optional<int64_t>
+constantProduct(const std::optional<gpu::KernelDim3> &sizes) {
+  if (!sizes)
+    return 1;
+  std::optional<int64_t> x = constantOf(sizes->x), y = constantOf(sizes->y),
+                         z = constantOf(sizes->z);
+  return x && y && z ? layout::product({*x, *y, *z}) : std::nullopt;
+}
+
 /// Threads of a CTA, where the surroundings say it.
 static std::optional<int64_t> knownBlockSize(Operation *device) {
-  int64_t product = 1;
-  if (auto func = dyn_cast<gpu::GPUFuncOp>(device)) {
-    std::optional<ArrayRef<int32_t>> sizes = func.getKnownBlockSize();
-    if (!sizes)
-      return std::nullopt;
-    for (int32_t size : *sizes)
-      product *= size;
-    return product;
+  if (isa<gpu::GPUFuncOp>(device)) {
+    auto sizes = knownExtents(device, "known_block_size");
+    return sizes ? layout::product(*sizes) : std::nullopt;
   }
-  auto launch = dyn_cast<gpu::LaunchOp>(device);
-  if (!launch)
-    return std::nullopt;
-  gpu::KernelDim3 sizes = launch.getBlockSizeOperandValues();
-  for (Value size : {sizes.x, sizes.y, sizes.z}) {
-    IntegerAttr constant;
-    if (!matchPattern(size, m_Constant(&constant)))
-      return std::nullopt;
-    product *= constant.getInt();
-  }
-  return product;
+  if (auto launch = dyn_cast<gpu::LaunchOp>(device))
+    return constantProduct(launch.getBlockSizeOperandValues());
+  return std::nullopt;
 }
 
 /// The threads that execute `op` together. Warps must be whole: `elect.sync`
@@ -60,7 +58,7 @@ static FailureOr<int64_t> executingThreads(CopyAsyncOp op) {
   if (op.getIssue() == Issue::Thread)
     return 1;
   std::optional<int64_t> size = knownBlockSize(deviceCodeAround(op));
-  if (!size || *size % 32 != 0 || *size == 0) {
+  if (!size || *size % 32 != 0 || *size < 1) {
     InFlightDiagnostic diag = op.emitOpError();
     diag << "issue(" << stringifyIssue(op.getIssue())
          << ") must be in a block whose size is known to be a multiple of 32, "
@@ -74,21 +72,6 @@ static FailureOr<int64_t> executingThreads(CopyAsyncOp op) {
     return diag;
   }
   return op.getIssue() == Issue::Warp ? 32 : *size;
-}
-
-/// The product of three extents, where all are constants.
-static std::optional<int64_t>
-constantProduct(const std::optional<gpu::KernelDim3> &sizes) {
-  if (!sizes)
-    return 1;
-  int64_t product = 1;
-  for (Value size : {sizes->x, sizes->y, sizes->z}) {
-    IntegerAttr constant;
-    if (!matchPattern(size, m_Constant(&constant)))
-      return std::nullopt;
-    product *= constant.getInt();
-  }
-  return product;
 }
 
 /// CTAs of the smallest cluster that a launch under `scope` gives the kernel.
@@ -114,13 +97,8 @@ static std::optional<int64_t> launchedClusterSize(gpu::GPUFuncOp kernel,
 static std::optional<int64_t> knownClusterSize(Operation *device,
                                                Operation *scope) {
   if (auto func = dyn_cast<gpu::GPUFuncOp>(device)) {
-    auto sizes = func->getAttrOfType<DenseI32ArrayAttr>("known_cluster_size");
-    if (!sizes)
-      return launchedClusterSize(func, scope);
-    int64_t product = 1;
-    for (int32_t size : sizes.asArrayRef())
-      product *= size;
-    return product;
+    auto sizes = knownExtents(func, "known_cluster_size");
+    return sizes ? layout::product(*sizes) : launchedClusterSize(func, scope);
   }
   if (auto launch = dyn_cast<gpu::LaunchOp>(device))
     return constantProduct(launch.getClusterSizeOperandValues());

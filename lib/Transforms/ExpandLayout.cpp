@@ -197,16 +197,21 @@ struct ExpandSelect : OpConversionPattern<arith::SelectOp> {
 };
 
 /// Kernels, launches and returns of device functions: arguments one to many.
+SmallVector<Value> joined(ArrayRef<ValueRange> parts) {
+  SmallVector<Value> all;
+  for (ValueRange values : parts)
+    llvm::append_range(all, values);
+  return all;
+}
+
 struct ExpandLaunchFunc : OpConversionPattern<gpu::LaunchFuncOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
   matchAndRewrite(gpu::LaunchFuncOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    SmallVector<Value> operands;
-    for (ValueRange values : adaptor.getKernelOperands())
-      llvm::append_range(operands, values);
-    rewriter.modifyOpInPlace(
-        op, [&] { op.getKernelOperandsMutable().assign(operands); });
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getKernelOperandsMutable().assign(joined(adaptor.getKernelOperands()));
+    });
     return success();
   }
 };
@@ -216,10 +221,8 @@ struct ExpandGpuReturn : OpConversionPattern<gpu::ReturnOp> {
   LogicalResult
   matchAndRewrite(gpu::ReturnOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    SmallVector<Value> operands;
-    for (ValueRange values : adaptor.getOperands())
-      llvm::append_range(operands, values);
-    rewriter.replaceOpWithNewOp<gpu::ReturnOp>(op, operands);
+    rewriter.replaceOpWithNewOp<gpu::ReturnOp>(op,
+                                               joined(adaptor.getOperands()));
     return success();
   }
 };

@@ -24,10 +24,14 @@ Value IndexBuilder::value(OpFoldResult number) {
   return getValueOrCreateConstantIndexOp(builder, loc, number);
 }
 
+/// Of an index that is out of bounds, folds wrap as the arithmetic at run time
+/// does; places of elements fit.
+static int64_t wrapped(uint64_t number) { return static_cast<int64_t>(number); }
+
 OpFoldResult IndexBuilder::add(OpFoldResult a, OpFoldResult b) {
   std::optional<int64_t> x = getConstantIntValue(a), y = getConstantIntValue(b);
   if (x && y)
-    return known(*x + *y);
+    return known(wrapped(uint64_t(*x) + uint64_t(*y)));
   if (x == 0)
     return b;
   if (y == 0)
@@ -37,7 +41,7 @@ OpFoldResult IndexBuilder::add(OpFoldResult a, OpFoldResult b) {
 
 OpFoldResult IndexBuilder::times(OpFoldResult a, int64_t factor) {
   if (std::optional<int64_t> x = getConstantIntValue(a))
-    return known(*x * factor);
+    return known(wrapped(uint64_t(*x) * uint64_t(factor)));
   if (factor == 0)
     return known(0);
   if (factor == 1)
@@ -98,8 +102,8 @@ static bool isInBounds(VectorTransferOpInterface op, unsigned dim) {
     return true;
   std::optional<int64_t> index = getConstantIntValue(op.getIndices()[*along]);
   return index && *index >= 0 &&
-         *index + op.getVectorType().getDimSize(dim) <=
-             op.getShapedType().getDimSize(*along);
+         *index <= op.getShapedType().getDimSize(*along) -
+                       op.getVectorType().getDimSize(dim);
 }
 
 /// What divides the offset, before the swizzle, of the first element of every
@@ -110,6 +114,8 @@ static int64_t divisorOfRows(VectorTransferOpInterface op,
   for (auto [modes, index] :
        llvm::zip_equal(layout.dimensions, op.getIndices()))
     addIndex(offset, modes, index);
+  if (offset.overflowed)
+    return 1;
   int64_t divisor = std::gcd(offset.known, runtimeDivisor(offset));
   for (int64_t dim = 0; dim + 1 < op.getVectorType().getRank(); ++dim)
     if (auto along = dimensionOf(op.getPermutationMap(), dim))

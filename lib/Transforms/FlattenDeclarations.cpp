@@ -17,6 +17,10 @@
 using namespace mlir;
 using namespace tile;
 
+/// Elements of a vector that are accessed one by one, if need be: each becomes
+/// a few ops.
+static constexpr int64_t kMostTransferred = int64_t(1) << 16;
+
 static bool isTile(Type type) { return static_cast<bool>(tileLayoutOf(type)); }
 
 static bool usesTiles(Operation *op) {
@@ -88,6 +92,15 @@ static LogicalResult refuse(Operation *op) {
     diag.attachNote() << "view the buffer as i8";
     return diag;
   }
+  if (auto transfer = dyn_cast<VectorTransferOpInterface>(op))
+    if (std::optional<int64_t> count =
+            layout::product(transfer.getVectorType().getShape());
+        !count || *count > kMostTransferred) {
+      InFlightDiagnostic diag = op->emitOpError("vector must have at most ");
+      diag << kMostTransferred << " elements, got " << transfer.getVectorType();
+      diag.attachNote() << "transfer smaller vectors in a loop";
+      return diag;
+    }
   return success();
 }
 
@@ -152,6 +165,8 @@ template <typename Alloc> static LogicalResult flattenAlloc(Alloc op) {
   return success();
 }
 
+/// Elements of an initial value that are written out one by one.
+static constexpr int64_t kMostPlaced = int64_t(1) << 24;
 /// The initial value in the order of places; what lies between the elements is
 /// 0.
 static Attribute placed(DenseElementsAttr value, LayoutAttr attr,
@@ -180,6 +195,13 @@ static LogicalResult flattenGlobal(memref::GlobalOp op) {
     if (!dense)
       return op.emitOpError("initial value must be dense to be laid out, got ")
              << *value;
+    if (!dense.isSplat() && flat.getNumElements() > kMostPlaced) {
+      InFlightDiagnostic diag = op.emitOpError("initial value must be laid out "
+                                               "over at most ");
+      diag << kMostPlaced << " elements, got " << flat.getNumElements();
+      diag.attachNote() << "choose smaller strides, or store the value in code";
+      return diag;
+    }
     op.setInitialValueAttr(placed(dense, tileLayoutOf(type), flat));
   }
   op.setType(flat);

@@ -29,16 +29,22 @@ static LayoutAttr unwrapLayout(MlirAttribute attribute) {
 }
 
 /// Appends the numbers of an entry; `nesting` says where the parentheses stand.
-static void readEntry(nb::handle entry, Numbers &numbers,
-                      std::string &nesting) {
+static void readEntry(nb::handle entry, Numbers &numbers, std::string &nesting,
+                      int depth = 0) {
   if (nb::isinstance<nb::int_>(entry)) {
-    numbers.push_back(nb::cast<int64_t>(entry));
+    int64_t number = 0;
+    if (!nb::try_cast<int64_t>(entry, number))
+      throw nb::value_error("extents and strides must fit 64 bits");
+    numbers.push_back(number);
     nesting += '.';
     return;
   }
+  if (depth > LayoutAttr::kMaxNesting)
+    throw nb::value_error("shape and stride must not be nested deeper than the "
+                          "attribute's text");
   nesting += '(';
   for (nb::handle part : nb::cast<nb::sequence>(entry))
-    readEntry(part, numbers, nesting);
+    readEntry(part, numbers, nesting, depth + 1);
   nesting += ')';
 }
 
@@ -83,6 +89,8 @@ static MlirAttribute make(nb::sequence shape, nb::sequence stride,
   if (swizzle)
     bits = {std::get<0>(*swizzle), std::get<1>(*swizzle),
             std::get<2>(*swizzle)};
+  if (offset && mlir::ShapedType::isDynamic(*offset))
+    throw nb::value_error("layout offset must be above -2^63 (l4)");
   unwrap(context)->loadDialect<tile::TileDialect>();
   return checked(unwrap(context), extents, strides, counts,
                  offset ? *offset : mlir::ShapedType::kDynamic, bits);
@@ -146,12 +154,12 @@ static int64_t placeOf(MlirAttribute self, const nb::args &coordinate) {
                               .c_str());
   llvm::SmallVector<int64_t> position;
   for (nb::handle index : coordinate) {
-    position.push_back(nb::cast<int64_t>(index));
-    int64_t extent = shape[position.size() - 1];
-    if (position.back() < 0 || position.back() >= extent)
+    int64_t extent = shape[position.size()];
+    int64_t &number = position.emplace_back();
+    if (!nb::try_cast<int64_t>(index, number) || number < 0 || number >= extent)
       throw nb::index_error(("coordinate must be in 0 to " +
                              std::to_string(extent - 1) + ", got " +
-                             std::to_string(position.back()))
+                             nb::cast<std::string>(nb::str(index)))
                                 .c_str());
   }
   return layout::place(attr.getLayout(), position);

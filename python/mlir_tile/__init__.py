@@ -5,7 +5,11 @@ Importing this package makes the tile dialect known to every `mlir.ir.Context` m
 its passes and pipelines known to `mlir.passmanager.PassManager.parse`.
 """
 
+from importlib.metadata import version as _version
+
 from . import registration as _registration
+
+__version__ = _version("mlir-tile")
 
 _registration.register()
 
@@ -41,6 +45,7 @@ __all__ = [
     "LaunchError",
     "LoadError",
     "PipelineState",
+    "__version__",
     "compile",
     "context",
     "device_info",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,12 @@ def parse_argument(text: str) -> Any:
     """Return the array, NumPy scalar, number or bytes that `text` stands for; raises Error."""
     if text.endswith(".npy"):
         try:
-            return np.load(Path(text), allow_pickle=False)
-        except (OSError, ValueError) as error:
+            array = np.load(Path(text), allow_pickle=False)
+        except Exception as error:  # whatever the parts of NumPy's reader raise on a damaged header
             raise Error(f"argument '{text}' cannot be read: {error}") from None
+        if not isinstance(array, np.ndarray):
+            raise Error(f"argument '{text}' must hold one array, got an archive of arrays")
+        return array
     if text.startswith("hex:"):
         try:
             return bytes.fromhex(text[4:])
@@ -49,11 +53,14 @@ def parse_argument(text: str) -> Any:
 def _array(text: str, form: str, seed: str | None, shape_text: str, kind: str) -> Any:
     if kind not in _TYPES:
         raise Error(f"argument '{text}' has an unknown type '{kind}', known: {', '.join(_TYPES)}")
-    shape = tuple(int(n) for n in shape_text.split("x") if n)
+    extents = [n for n in shape_text.split("x") if n]
+    longest = max(map(len, extents), default=0)
+    shape = tuple(map(int, extents)) if longest < 19 else (10**19,)
     dtype = _TYPES[kind]
-    count = int(np.prod(shape, dtype=np.int64))
-    if count > 1 << 31:
-        raise Error(f"argument '{text}' has {count} elements, the limit is {1 << 31}")
+    count = math.prod(shape)
+    # NumPy multiplies extents without asking whether another one is 0.
+    if len(shape) > 32 or math.prod(max(extent, 1) for extent in shape) > 1 << 31:
+        raise Error(f"argument '{text}' must have at most 32 dimensions and {1 << 31} elements")
     if form == "zeros":
         return np.zeros(shape, dtype=dtype)
     values: Any

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from tile_emulator.arguments import dimensions, parse_argument
 from tile_emulator.device import DEFAULT_MAX_SECONDS, DEFAULT_MAX_STEPS, policies
 from tile_emulator.emulate import emulate
 from tile_emulator.errors import Error
+from tile_emulator.ptx.parser import MOST_CHARACTERS
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -27,6 +30,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="tile-emulate",
         description="Run a kernel of a PTX file on the CPU, and say what is wrong with it.",
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
     parser.add_argument("file", metavar="FILE.ptx", help="PTX text; - reads stdin")
     parser.add_argument("--entry", help="name of the kernel; needed when the file has several")
     for name, text in (("grid", "CTAs"), ("block", "threads of a CTA")):
@@ -57,6 +61,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--max-seconds", type=float, default=DEFAULT_MAX_SECONDS, metavar="S")
     parser.add_argument("--stats", action="store_true", help="print what was run")
     return parser
+
+
+def _version() -> str:
+    try:
+        return version("mlir-tile")
+    except PackageNotFoundError:  # the package also works where it was only copied to
+        return "of no installed package"
 
 
 def _dimensions(text: str) -> tuple[int, int, int]:
@@ -95,14 +106,22 @@ def _expect(text: str) -> tuple[int, int]:
     return int(left), int(right)
 
 
+def read_text(name: str) -> str:
+    """Return the text of a file, or as much of it as tells that it is too long."""
+    try:
+        if name == "-":
+            return sys.stdin.read(MOST_CHARACTERS + 1)
+        with Path(name).open(encoding="utf-8") as file:
+            return file.read(MOST_CHARACTERS + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        raise Error(f"'{name}' cannot be read: {error}") from None
+
+
 def run(options: argparse.Namespace) -> None:
     """Do what the options say; raises Error."""
     from tile_emulator import parse
 
-    try:
-        text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Error(f"'{options.file}' cannot be read: {error}") from None
+    text = read_text(options.file)
     module = parse(text)
     entry = options.entry
     if entry is None:
@@ -166,11 +185,15 @@ def compare(left: int, right: int, a: Any, b: Any) -> None:
         )
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status."""
+def main(
+    argv: Sequence[str] | None = None,
+    around: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> int:
+    """Run the command line, the work of it in what `around` makes; returns the exit status."""
     options = _parser().parse_args(argv)
     try:
-        run(options)
+        with around():
+            run(options)
     except Error as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

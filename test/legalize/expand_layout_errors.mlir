@@ -85,3 +85,32 @@ func.func @launch(%c1: index) {
   }
   return
 }
+
+// -----
+
+// Initial values are written out, and vectors taken apart, one element at a time.
+memref.global "private" @table_control : memref<2xf16, #tile.layout<(2) : (1024)>> = dense<[1.0, 2.0]>
+// expected-error @below {{'memref.global' op initial value must be laid out over at most 16777216 elements, got 1099511627777}}
+// expected-note @below {{choose smaller strides, or store the value in code}}
+memref.global "private" @table : memref<2xf16, #tile.layout<(2) : (1099511627776)>> = dense<[1.0, 2.0]>
+
+// -----
+
+!tile = memref<131072xf16, #tile.layout<(131072) : (1)>>
+
+func.func @vector(%tile: !tile, %i: index, %x: f16) -> vector<131072xf16> {
+  // expected-error @below {{'vector.transfer_read' op vector must have at most 65536 elements, got 'vector<131072xf16>'}}
+  // expected-note @below {{transfer smaller vectors in a loop}}
+  %v = vector.transfer_read %tile[%i], %x : !tile, vector<131072xf16>
+  return %v : vector<131072xf16>
+}
+
+// -----
+
+!tile = memref<131072xf16, #tile.layout<(131072) : (1)>>
+
+func.func @vector_control(%tile: !tile, %x: f16) -> vector<64xf16> {
+  %c0 = arith.constant 0 : index
+  %v = vector.transfer_read %tile[%c0], %x : !tile, vector<64xf16>
+  return %v : vector<64xf16>
+}

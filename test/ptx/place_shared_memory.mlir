@@ -181,3 +181,15 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// A buffer of no elements has no strides to speak of, and needs no bytes.
+
+// CHECK-LABEL: gpu.func @no_elements
+// CHECK-SAME:    memref<64x0xf16, #gpu.address_space<workgroup>>
+gpu.module @kernels {
+  gpu.func @no_elements() workgroup(%a: memref<64x0xf16, #gpu.address_space<workgroup>>) kernel {
+    gpu.return
+  }
+}

@@ -270,3 +270,31 @@ func.func @not_outlined() {
   }
   return
 }
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'gpu.func' op workgroup buffer 0 must not reach before its start, got an offset of -8}}
+  // expected-note @below {{declare the buffer from its first element on}}
+  gpu.func @offset_before() workgroup(%a: memref<8xf32, strided<[1], offset: -8>, 3>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'gpu.func' op shared memory must be at most 232448 bytes, got}}
+  // expected-note @below {{make the buffers}}
+  gpu.func @offset_far() workgroup(%a: memref<8xf32, strided<[1], offset: 9223372036854775800>, 3>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @offset_control() workgroup(%a: memref<8xf32, strided<[1], offset: 8>, 3>) kernel {
+    gpu.return
+  }
+}

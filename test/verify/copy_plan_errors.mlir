@@ -70,3 +70,18 @@ func.func private @parts_that_do_not_divide() attributes {
 func.func private @negative_clk() attributes {
   // expected-error @+1 {{plan threads and clk must not be negative, got 32 and -1}}
   plan = #tile.copy_plan<st_async, chunk = 16, count = 8, loops = [8], src = {start = 0, steps = [64]}, dst = {start = 0, steps = [64]}, threads = 32, clk = -1>}
+
+// -----
+
+// Addresses of shared memory have 32 bits.
+func.func private @beyond_addresses_control() attributes {
+  plan = #tile.copy_plan<bulk, chunk = 64, count = 2, loops = [2], src = {start = 0, steps = [2147483647]}, dst = {start = 0, steps = [-2147483648]}>}
+func.func private @beyond_addresses() attributes {
+  // expected-error @+1 {{plan src must stay within 2^31 bytes of its start}}
+  plan = #tile.copy_plan<bulk, chunk = 64, count = 2, loops = [2], src = {start = 0, steps = [2147483648]}, dst = {start = 0, steps = [64]}>}
+
+// -----
+
+func.func private @beyond_addresses_below() attributes {
+  // expected-error @+1 {{plan dst must stay within 2^31 bytes of its start}}
+  plan = #tile.copy_plan<bulk, chunk = 64, count = 2, loops = [2], src = {start = 0, steps = [64]}, dst = {start = -64, steps = [-2147483648]}>}

@@ -84,3 +84,30 @@ func.func private @unknown_key(memref<8xf16, #tile.layout<(8) : (1), pitch = 8>>
 
 // expected-error @+1 {{layout must have at most one offset and one swizzle behind its strides, got 'offset'}}
 func.func private @offset_twice(memref<8xf16, #tile.layout<(8) : (1), offset = 8, offset = 8>>)
+
+// -----
+
+// l1: the nesting of both is read to a depth that no stack feels.
+func.func private @l1_depth_control(memref<8xf16, #tile.layout<(((((((((8))))))))) : (((((((((1)))))))))>>)
+// expected-error @+1 {{layout must be nested at most 32 levels deep (l1)}}
+func.func private @l1_depth(memref<8xf16, #tile.layout<((((((((((((((((((((((((((((((((((8)))))))))))))))))))))))))))))))))) : (1)>>)
+
+// -----
+
+// l4: no place is -2^63, the number that stands for an offset of `?`.
+func.func private @l4_offset_control(memref<8xf16, #tile.layout<(8) : (1), offset = -9223372036854775807>>)
+// expected-error @+1 {{layout offset must be above -2^63 (l4)}}
+func.func private @l4_offset(memref<8xf16, #tile.layout<(8) : (1), offset = -9223372036854775808>>)
+
+// -----
+
+func.func private @l4_lowest_control(memref<2xf16, #tile.layout<(2) : (-9223372036854775807)>>)
+// expected-error @+1 {{layout must reach fewer than 2^63 elements (l4)}}
+func.func private @l4_lowest(memref<2xf16, #tile.layout<(2) : (-9223372036854775808)>>)
+
+// -----
+
+// l4: behind the swizzle, too.
+func.func private @l4_swizzled_control(memref<9223372036854775807xf16, #tile.layout<(9223372036854775807) : (1)>>)
+// expected-error @+1 {{layout must reach fewer than 2^63 elements (l4)}}
+func.func private @l4_swizzled(memref<9223372036854775807xf16, #tile.layout<(9223372036854775807) : (1), swizzle = <1, 1, 1>>>)

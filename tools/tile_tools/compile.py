@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import report
+from .progress import shown
 from .startup import end_on_interrupt, import_mlir_without_numpy
+from .version import version_line
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -52,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    made.add_argument("--version", action="version", version=version_line("tile-compile"))
     made.add_argument("file", metavar="FILE", help="MLIR text or bytecode; - reads standard input")
     made.add_argument(
         "--to", required=True, choices=(*STAGES, *WHOLE), help="the stage to stop after"
@@ -110,7 +113,13 @@ def main() -> int:
         usage.error(f"--embed is for object, got --to {options.to}")
     if options.to in BINARY and options.output == "-" and sys.stdout.isatty():
         usage.error(f"--to {options.to} prints bytes: give a file with -o")
-    return report(lambda: write(options.output, compiled(options)))
+
+    def work() -> None:
+        with shown("tile-compile: compiling"):
+            content = compiled(options)
+        write(options.output, content)
+
+    return report(work)
 
 
 def compiled(options: argparse.Namespace) -> str | bytes:

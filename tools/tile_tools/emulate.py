@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tile-emulate: the command line of the emulator, which is a package of its own."""
+"""tile-emulate: the emulator's own command line, which says on a terminal that it is at work."""
 
 import sys
 
+from .progress import shown
 from .startup import end_on_interrupt
 
 
 def main() -> int:
     """Run the emulator on `sys.argv`; return its exit status."""
     end_on_interrupt()
-    from tile_emulator.cli import main as emulate
+    from tile_emulator import cli
 
-    return emulate()
+    return cli.main(around=lambda: shown("tile-emulate: running"))
 
 
 if __name__ == "__main__":

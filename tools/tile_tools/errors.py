@@ -24,6 +24,8 @@ def report(work: Callable[[], None]) -> int:
         print(f"error: {name}{(error.strerror or str(error)).lower()}", file=sys.stderr)
     except (Error, ValueError, TypeError) as error:
         print(f"error: {error}", file=sys.stderr)
+    except MemoryError:
+        print("error: out of memory", file=sys.stderr)
     else:
         return 0
     return 1

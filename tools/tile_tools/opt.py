@@ -4,12 +4,16 @@
 import sys
 
 from .startup import end_on_interrupt, import_mlir_without_numpy
+from .version import version_line
 
 
 def main() -> int:
     """Run mlir-opt on `sys.argv`; return its exit status."""
     end_on_interrupt()
     import_mlir_without_numpy()
+    if sys.argv[1:] == ["--version"]:
+        print(version_line("tile-opt"))
+        return 0
     import mlir_tile.registration  # noqa: F401  (registers by being imported)
     from mlir_tile import _tile, scripted
 

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import report
+from .progress import shown
 from .source import read_module, read_saved
 from .startup import end_on_interrupt
+from .version import version_line
 
 if TYPE_CHECKING:
     from mlir_tile.runtime.executable import Executable
@@ -36,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=ARGUMENT_FORMS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    made.add_argument("--version", action="version", version=version_line("tile-run"))
     made.add_argument(
         "file", help="MLIR text or bytecode, - for standard input; or a program that was saved"
     )
@@ -100,15 +103,16 @@ def run(options: argparse.Namespace) -> None:
     from mlir_tile.runtime.arguments import parse_argument
 
     arguments = [parse_argument(text) for text in options.arg]
-    executable = load_or_compile(options)
-    result = executable.invoke(
-        options.entry,
-        *arguments,
-        device=options.device,
-        timeout=options.timeout,
-        schedule=options.schedule,
-        checks=options.checks,
-    )
+    with shown("tile-run: compiling and running"):
+        executable = load_or_compile(options)
+        result = executable.invoke(
+            options.entry,
+            *arguments,
+            device=options.device,
+            timeout=options.timeout,
+            schedule=options.schedule,
+            checks=options.checks,
+        )
     if result is not None:
         print(result)
     for index, path in options.save:

@@ -16,6 +16,7 @@ the whole range of their type.
 from __future__ import annotations
 
 import math
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,19 @@ from mlir_tile.runtime.dtypes import dtype_of, element_names
 __all__ = ["parse_argument", "parse_shaped"]
 
 _SHAPED = re.compile(r"(?P<extents>(?:\d+x)*)(?P<element>[a-zA-Z]\w*)")
+_MOST_DIMENSIONS = 32  # what every NumPy has
 _FORMS = "a .npy file, zeros:SHAPExDTYPE, iota:SHAPExDTYPE, random[:SEED]:SHAPExDTYPE or a number"
 
 
 def parse_argument(text: str) -> npt.NDArray[Any] | int | float:
     """Return the value that `text` stands for; raise `ValueError` that quotes what is wrong."""
+    try:
+        return _parsed(text)
+    except (MemoryError, OverflowError):
+        raise ValueError(f"'{text}' does not fit into memory") from None
+
+
+def _parsed(text: str) -> npt.NDArray[Any] | int | float:
     form, _, rest = text.partition(":")
     if form == "zeros":
         shape, dtype = parse_shaped(rest, text)
@@ -58,7 +67,23 @@ def parse_shaped(shaped: str, text: str) -> tuple[tuple[int, ...], np.dtype[Any]
     except ValueError as error:
         known = ", ".join(element_names())
         raise ValueError(f"'{text}' has an unknown type: {error}; known are {known}") from None
-    return tuple(int(extent) for extent in match["extents"].split("x")[:-1]), dtype
+    extents = match["extents"].split("x")[:-1]
+    if len(extents) > _MOST_DIMENSIONS:
+        raise ValueError(
+            f"'{text}' must have at most {_MOST_DIMENSIONS} dimensions, got {len(extents)}"
+        )
+    longest = max(map(len, extents), default=0)
+    shape = tuple(map(int, extents)) if longest < 19 else (10**19,)
+    # NumPy multiplies extents without asking whether another one is 0.
+    needed = math.prod(max(extent, 1) for extent in shape) * dtype.itemsize
+    if needed > physical_bytes():
+        raise ValueError(f"'{text}' must fit into the {physical_bytes()} bytes of this machine")
+    return shape, dtype
+
+
+def physical_bytes() -> int:
+    """Return the memory of the machine: what is larger may be given, but not be filled."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _exact_count(dtype: np.dtype[Any]) -> int | None:
@@ -100,10 +125,11 @@ def _load(text: str) -> npt.NDArray[Any]:
         raise ValueError(f"'{text}' is not a file")
     try:
         array = np.load(text, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # whatever the parts of NumPy's reader raise on a damaged header
         raise ValueError(f"'{text}' cannot be read as an array: {error}") from None
-    loaded: npt.NDArray[Any] = array
-    return loaded
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"'{text}' must hold one array, got an archive of arrays")
+    return array
 
 
 def _number(text: str) -> int | float:

@@ -26,6 +26,8 @@ from tile_emulator.ptx.types import type_bits
 if TYPE_CHECKING:
     from tile_emulator.ptx.parser import TokenStream
 
+MOST_REGISTERS = 1 << 20
+MOST_SCOPES = 256
 _SPACES = {".shared": "shared", ".local": "local", ".global": "global", ".const": "const"}
 
 
@@ -71,6 +73,8 @@ class BodyParser:
         self.function.body = self.body
 
     def _open_scope(self) -> None:
+        if len(self.scopes) > MOST_SCOPES:
+            raise self.stream.error(f"scopes are nested too deeply, {MOST_SCOPES} at most")
         self.scopes = (*self.scopes, self.scope_count)
         self.scope_count += 1
         self.registers.append({})
@@ -145,7 +149,10 @@ class BodyParser:
             name = stream.take()
             names = [name]
             if stream.accept("<"):
-                names = [f"{name}{i}" for i in range(stream.integer())]
+                count = stream.integer()
+                if count > MOST_REGISTERS:
+                    raise stream.error(f"{count} registers are too many, {MOST_REGISTERS} at most")
+                names = [f"{name}{i}" for i in range(count)]
                 stream.expect(">")
             suffix = "" if len(self.scopes) == 1 else f"@{self.scopes[-1]}"
             for one in names:

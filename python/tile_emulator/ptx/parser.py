@@ -17,6 +17,8 @@ from tile_emulator.ptx.lexer import Lines, Token, number, tokenize
 from tile_emulator.ptx.module import Function, Module, Param, Variable
 from tile_emulator.ptx.types import type_bytes
 
+# Compilers write far less; each character takes about 80 bytes while it is read.
+MOST_CHARACTERS = 16 << 20
 _LINKAGE = {".visible", ".extern", ".weak", ".common", ".internal"}
 _SPACES = {".global": "global", ".const": "const", ".shared": "shared"}
 _DIMENSIONS = {".reqntid": "reqntid", ".maxntid": "maxntid"}
@@ -83,6 +85,10 @@ def parse(text: str, known_family: Callable[[str], bool]) -> Module:
     """Parse `text`; raises PTXError with the line of what cannot be read."""
     if not isinstance(text, str):
         raise TypeError(f"ptx text must be str, got {type(text).__name__}")
+    if len(text) > MOST_CHARACTERS:
+        raise PTXError(
+            f"the text has {len(text)} characters, at most {MOST_CHARACTERS} are read", 1
+        )
     text = text.rstrip("\0")
     stream = TokenStream(text)
     module = Module("", "", {}, {}, stream.lines)
@@ -205,9 +211,12 @@ def _function(stream: TokenStream, is_entry: bool) -> Function:
 
 
 def _triple(stream: TokenStream) -> tuple[int, int, int]:
+    token = stream.token
     values = [stream.integer()]
     while stream.accept(","):
         values.append(stream.integer())
+    if len(values) > 3 or min(values) < 1:
+        raise stream.error("expected one to three positive numbers", token.offset)
     values += [1] * (3 - len(values))
     return values[0], values[1], values[2]
 

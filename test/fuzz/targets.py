@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is fuzzed: each way by which text and files of others come in.
+
+A target is a function from bytes to an exit status, as the tool itself would end, and a strategy
+for inputs. A new one is those two and a line in `TARGETS`.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import inputs
+from hypothesis import strategies as st
+
+
+@dataclass(frozen=True)
+class Target:
+    """`run` is called in the worker; `place` is what each error has to name."""
+
+    run: Callable[[bytes], int]
+    strategy: st.SearchStrategy[bytes]
+    place: str
+
+
+def compiled(stage: str, text: bytes) -> int:
+    """Run `tile-compile - --to STAGE`."""
+    from tile_tools import compile as tool
+
+    sys.argv = ["tile-compile", "-", "--to", stage, "-o", "/dev/null"]
+    sys.stdin = io.TextIOWrapper(io.BytesIO(text))
+    return tool.main()
+
+
+def run_layout(data: bytes) -> int:
+    """Compile a copy whose two tiles have the layout, and one of a run-time slice of them."""
+    return compiled("legalize", inputs.program_of_layout(data))
+
+
+def run_plan(data: bytes) -> int:
+    """Legalize a copy that brings its plan along."""
+    from mlir.passmanager import PassManager
+
+    import mlir_tile as mt
+    from mlir_tile.compiler import compile_error
+    from tile_tools.errors import report
+
+    def legalize() -> None:
+        from mlir import ir
+
+        with mt.context():
+            module = mt.parse(inputs.program_of_plan(data))
+            try:
+                PassManager.parse("builtin.module(tile-legalize-to-nvvm)").run(module.operation)
+            except ir.MLIRError as error:
+                raise compile_error("legalization failed", error) from None
+
+    return report(legalize)
+
+
+def run_program(data: bytes) -> int:
+    """Compile a whole module as far as our own passes go."""
+    return compiled("legalize", data)
+
+
+def run_ptx(data: bytes) -> int:
+    """Run each kernel of a PTX text on the emulator."""
+    from tile_emulator import cli
+
+    with tempfile.NamedTemporaryFile(suffix=".ptx") as file:
+        file.write(data)
+        file.flush()
+        names = re.findall(r"\.entry\s+([\w$]+)", data.decode(errors="replace"))
+        status = 0
+        for name in names[:3] or [""]:
+            status = cli.main(
+                [file.name, *(["--entry", name] if name else [])]
+                + ["--block", inputs.block_size(data), "--grid", "8"]
+                + ["--max-steps", "5000", "--max-seconds", "5"]
+                + ["--arg", "zeros:4096xi32"] * inputs.parameter_count(data, name)
+            )
+        return status
+
+
+def run_argument(data: bytes) -> int:
+    """Read an argument as tile-run and as tile-emulate do."""
+    from mlir_tile.runtime.arguments import parse_argument
+    from tile_emulator.arguments import parse_argument as parse_for_emulator
+    from tile_emulator.errors import Error
+    from tile_tools.errors import report
+
+    text = data.decode(errors="surrogateescape")
+
+    def emulator() -> None:
+        try:
+            parse_for_emulator(text)
+        except Error as error:
+            raise ValueError(str(error)) from None
+
+    return max(report(lambda: void(parse_argument(text))), report(emulator))
+
+
+def void(_: object) -> None:
+    """Drop a result."""
+
+
+def run_npy(data: bytes) -> int:
+    """Read the bytes as the .npy file of an argument."""
+    with tempfile.NamedTemporaryFile(suffix=".npy") as file:
+        file.write(data)
+        file.flush()
+        return run_argument(file.name.encode())
+
+
+AT_LINE = r"\bline \d+"
+IN_TEXT = r"^\S+:\d+:\d+: error: "
+
+TARGETS = {
+    "layout": Target(run_layout, inputs.layouts(), IN_TEXT),
+    "plan": Target(run_plan, inputs.plans(), IN_TEXT),
+    "program": Target(run_program, inputs.programs(), IN_TEXT),
+    "ptx": Target(run_ptx, inputs.ptx(), f"{AT_LINE}|of kernel|argument|parameter|'|--"),
+    "argument": Target(run_argument, inputs.arguments(), r"'"),
+    "npy": Target(run_npy, inputs.npy_files(), r"\.npy'"),
+}

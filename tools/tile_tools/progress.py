@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A line on the terminal that says what a tool is doing, once that takes longer than two seconds.
+
+A process of its own writes it: MLIR's passes keep the interpreter's lock, so that no thread of ours
+would run meanwhile. It ends when the pipe does, and with it however the tool ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+
+_WRITER = """
+import select, sys, time
+what, began, shown = sys.argv[1], time.monotonic(), False
+wait = 2.0
+while not select.select([sys.stdin], [], [], wait)[0]:
+    sys.stderr.write(f"\\x1b[K{what} ... {time.monotonic() - began:.0f} s\\r")
+    sys.stderr.flush()
+    shown, wait = True, 0.5
+if shown:
+    sys.stderr.write("\\x1b[K")
+"""
+
+
+@contextlib.contextmanager
+def shown(what: str) -> Iterator[None]:
+    """Say `what` and the seconds it takes while the block runs, where stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    command = [sys.executable, "-S", "-c", _WRITER, what]
+    # In a session of its own, so that Ctrl-C is ours alone.
+    writer = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+    try:
+        yield
+    finally:
+        writer.communicate()

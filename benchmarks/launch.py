@@ -93,6 +93,7 @@ class Bare:
         config, places = ctypes.addressof(self.config), ctypes.addressof(self.places)
         # As fast as ctypes does it; returns the CUresult.
         self.launch = functools.partial(launch, config, function.value, places, None)
+        self.launch.alive = self  # what the addresses point to
         self.check(self.launch())
 
     def check(self, result: int) -> None:

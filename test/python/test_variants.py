@@ -69,11 +69,17 @@ print(text[text.index("#tile.copy_plan"):].partition("}} :")[0])
 """
 
 
+def finding(site: Path) -> dict[str, str]:
+    """Return the environment of a process that finds packages in `site`, too."""
+    paths = [str(site), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
 def python(
     code: str, *arguments: object, site: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run `code` in a process of its own, which finds packages in `site`, too."""
-    environment = os.environ | ({"PYTHONPATH": str(site)} if site else {})
+    environment = finding(site) if site else dict(os.environ)
     return subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
         env=environment,
@@ -128,9 +134,8 @@ def test_its_copies_arrive_on_the_gpu() -> None:
 def test_the_tools_know_it(site: Path) -> None:
     tile_opt = Path(sysconfig.get_path("scripts")) / "tile-opt"
     command = [tile_opt, "--tile-analyze-layout", "--tile-legalize-to-nvvm", TRANSPOSED]
-    environment = os.environ | {"PYTHONPATH": str(site)}
     result = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=SECONDS
+        command, env=finding(site), capture_output=True, text=True, timeout=SECONDS
     )
     assert result.returncode == 0, result.stderr
     assert "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32" in result.stdout

@@ -179,7 +179,7 @@ def test_cupys_current_stream_is_taken(cupy: Any) -> None:
     torch = pytest.importorskip("torch")
     side = cupy.cuda.Stream(non_blocking=True)
     a, b = cupy.zeros((4, 4), np.float32), cupy.zeros((4, 4), np.float32)
-    a.fill(0)  # compiles what fills
+    a.fill(1)  # compiles what fills; 0 takes another way
     kernel("dense")[1, 1](a, b, 0.0)
     for run in range(RUNS):
         cupy.cuda.runtime.deviceSynchronize()

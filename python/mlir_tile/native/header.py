@@ -183,7 +183,7 @@ def _call(function: Function) -> str:
             "    Returns TILE_RUNTIME_OK (0), or another TileRuntimeFailureKind. */",
             # The prefix keeps it from `main` and from the words of C.
             f"static inline int tile_{function.name}(\n    {separator.join(parameters)}) {{",
-            "  const TileRuntimeOptions defaults = {-1, 0, NULL, 0.0};",
+            "  const TileRuntimeOptions defaults = {-1, 0, NULL, 0.0, NULL};",
             "  TileRuntimeFailure ignored;",
             *lines,
             "  tile_runtime_begin(NULL, options ? options : &defaults);",

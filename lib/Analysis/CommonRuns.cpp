@@ -312,8 +312,8 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
   plan.srcSwizzle = swizzleInBytes(runs->srcSwizzle, bits);
   plan.dstSwizzle = swizzleInBytes(runs->dstSwizzle, bits);
   // Runs that begin off a line take more packets on the link.
-  plan.alignment =
-      plan.chunkBytes * plan.count >= kLineBytes ? kLineBytes : granule;
+  bool isLong = plan.chunkBytes * plan.count >= kLineBytes;
+  plan.alignment = std::max(granule, isLong ? kLineBytes : 1);
   return plan;
 }
 

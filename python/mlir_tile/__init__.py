@@ -5,17 +5,15 @@ Importing this package makes the tile dialect known to every `mlir.ir.Context` m
 its passes and pipelines known to `mlir.passmanager.PassManager.parse`.
 """
 
-from importlib.metadata import version as _version
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from . import registration as _registration
-
-__version__ = _version("mlir-tile")
 
 _registration.register()
 
 from .compiler import compile, context, lower, parse, parse_file  # noqa: E402
-from .pipelining import PipelineState  # noqa: E402
-from .runtime.devices import device_info  # noqa: E402
+from .entry_points import load_entry_points  # noqa: E402
 from .runtime.errors import (  # noqa: E402
     CompileError,
     DeviceUnavailable,
@@ -25,15 +23,12 @@ from .runtime.errors import (  # noqa: E402
     LaunchError,
     LoadError,
 )
-from .saved import load  # noqa: E402
-from .variants import (  # noqa: E402
-    Cost,
-    load_entry_points,
-    register_variant,
-    replace_variant,
-)
 
-load_entry_points()
+if TYPE_CHECKING:
+    from .pipelining import PipelineState
+    from .runtime.devices import device_info
+    from .saved import load
+    from .variants import Cost, register_variant, replace_variant
 
 __all__ = [
     "CompileError",
@@ -56,3 +51,28 @@ __all__ = [
     "register_variant",
     "replace_variant",
 ]
+
+
+_LATE = {
+    "Cost": "variants",
+    "PipelineState": "pipelining",
+    "device_info": "runtime.devices",
+    "load": "saved",
+    "register_variant": "variants",
+    "replace_variant": "variants",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import only where it is asked for what builds ops, runs them, or reads the version."""
+    if name in _LATE:
+        return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("mlir-tile")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+# They find all of the above.
+load_entry_points()

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from mlir import ir
 from mlir.passmanager import PassManager
 
-from . import pipeline, toolkit
+from . import pipeline
+from .kernel_table import KERNEL_TABLE, kernel_table
 from .runtime.errors import CompileError
-from .runtime.kernel_signature import KERNEL_TABLE, kernel_table
 from .target import DEFAULT_CHIP, DEFAULT_FEATURES, ptx_versions
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ def lower(
     options = pipeline.Options(chip, features, format, opt_level, line_info, remarks)
     options.check()
     if to in ("cubin", "fatbin"):
+        from . import toolkit
+
         found = toolkit.find_toolkit(("ptxas",) if to == "cubin" else ("ptxas", "fatbinary"))
         for version in ptx_versions(module.operation, features):
             found.check_ptx(version)

@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
@@ -30,7 +29,6 @@ from .legalize.copy_async import VARIANTS
 from .legalize.threads import one_thread_of, thread_in
 
 __all__ = [
-    "ENTRY_POINTS",
     "Cost",
     "Issue",
     "Side",
@@ -47,9 +45,6 @@ __all__ = [
     "replace_variant",
     "thread_in",
 ]
-
-ENTRY_POINTS = "mlir_tile.variants"
-"""The group of entry points that are loaded when `mlir_tile` is imported."""
 
 Issue = Callable[[tile.CopyAsyncOp], None]
 """Builds, at the current insertion point, what issues the copies of `op.plan`.
@@ -207,20 +202,3 @@ def _sources_digest(module: str) -> str:
     for path in files:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
-
-
-def load_entry_points() -> None:
-    """Import the modules that installed packages name for the group `mlir_tile.variants`.
-
-    One that cannot be imported is a `RuntimeWarning`: its variants are then unknown by name.
-    """
-    for entry in metadata.entry_points(group=ENTRY_POINTS):
-        try:
-            entry.load()
-        except Exception as error:
-            warnings.warn(
-                f"cannot load the variants of {entry.value}, entry point {entry.name!r}: "
-                f"{type(error).__name__}: {error}",
-                RuntimeWarning,
-                stacklevel=2,
-            )

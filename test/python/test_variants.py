@@ -210,10 +210,10 @@ def test_what_is_declared_is_proved() -> None:
 
 
 def test_the_kernels_buffers_are_aligned_to_the_granule() -> None:
-    declared = ISSUE + "mt.register_variant('mine', issue, granule_bytes=64)"
+    declared = ISSUE + "mt.register_variant('mine', issue, granule_bytes=256)"
     whole = ANALYZE.format(registration=declared).replace("print(text[", "print(text)\n(text[")
     text = ONE_COPY.format(shape="8x64xf16", issue="thread", attributes='{variant = "mine"}')
-    assert python(whole, text).stdout.count("{llvm.align = 64 : i64}") == 2
+    assert python(whole, text).stdout.count("{llvm.align = 256 : i64}") == 2
 
 
 def test_the_plans_of_bulk_can_be_issued_otherwise() -> None:

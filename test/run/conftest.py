@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import fake_cuda
+import fake_tensors
+import kernel_programs
 import pytest
 
 from mlir_tile.runtime import devices, executable, kernel
@@ -53,6 +57,21 @@ def fake(make_fake: MakeFake, request: pytest.FixtureRequest) -> Iterator[fake_c
     if "program" not in request.fixturenames:  # which is still alive, and with it its module
         assert driver.live("modules") == 0
     assert driver.live("contexts") == 0
+
+
+@pytest.fixture
+def streams(monkeypatch: pytest.MonkeyPatch) -> fake_tensors.Streams:
+    made = fake_tensors.Streams()
+    for name, module in made.modules().items():
+        monkeypatch.setitem(sys.modules, name, module)
+    return made
+
+
+@pytest.fixture
+def program(fake: fake_cuda.FakeDriver) -> Iterator[Any]:
+    yield kernel_programs.executable()
+    # Its modules would count in other tests.
+    kernel_programs.executable.cache_clear()
 
 
 @pytest.fixture(params=["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 from mlir import ir
 
@@ -129,3 +130,8 @@ def fresh() -> Executable:
 def executable() -> Executable:
     """Return the program, the same each time."""
     return fresh()
+
+
+def kernel(name: str, device: str = "auto") -> Any:
+    """Return a kernel of the program."""
+    return executable().kernel("kernels", name, device)

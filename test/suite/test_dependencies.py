@@ -17,9 +17,11 @@ MAY_INCLUDE = {
     "lib/Transforms": {
         "llvm", "mlir", "lib/Layout", "dialect", "lib/Analysis", "lib/Transforms",
     },
+    "lib/Plugin": {"mlir", "dialect", "lib/Transforms"},
     "lib/Runtime": {"lib/Runtime"},
     "python/bindings": {
-        "llvm", "mlir", "mlir-c", "lib/Layout", "dialect", "lib/Transforms", "python/bindings",
+        "llvm", "mlir", "mlir-c", "lib/Layout", "dialect", "lib/Analysis", "lib/Transforms",
+        "python/bindings",
     },
 }  # fmt: skip
 """What a file of a folder may include, besides the headers of the language and of nanobind."""

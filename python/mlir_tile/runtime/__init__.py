@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Stage run: the run-time library, the devices it runs on, and its errors."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mlir_tile.runtime.devices import Device, DeviceInfo, device_info
 from mlir_tile.runtime.errors import (
     CompileError,
     DeviceUnavailable,
@@ -15,6 +15,7 @@ from mlir_tile.runtime.errors import (
 )
 
 if TYPE_CHECKING:
+    from mlir_tile.runtime.devices import Device, DeviceInfo, device_info
     from mlir_tile.runtime.executable import Executable
     from mlir_tile.runtime.signature import Signature, signatures_of
 
@@ -35,14 +36,18 @@ __all__ = [
 ]
 
 
+_LATE = {
+    "Device": "devices",
+    "DeviceInfo": "devices",
+    "Executable": "executable",
+    "Signature": "signature",
+    "device_info": "devices",
+    "signatures_of": "signature",
+}
+
+
 def __getattr__(name: str) -> Any:
     """Import what calls functions, and NumPy with it, only where it is asked for."""
-    if name == "Executable":
-        from mlir_tile.runtime.executable import Executable
-
-        return Executable
-    if name in ("Signature", "signatures_of"):
-        from mlir_tile.runtime import signature
-
-        return getattr(signature, name)
+    if name in _LATE:
+        return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

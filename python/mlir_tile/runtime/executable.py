@@ -89,14 +89,14 @@ class Executable:
         return sorted({*super().__dir__(), *self._signatures})
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write this program to a file that `mlir_tile.load` reads; raises `OSError`."""
+        """Write this program to the file `path`, which `mlir_tile.load` reads; raises `OSError`."""
         from mlir_tile import saved
 
         saved.save(self, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Executable:
-        """Return the program in a file, as `mlir_tile.load` does."""
+        """Return the program in the file `path`, as `mlir_tile.load` does."""
         from mlir_tile import saved
 
         return saved.load(path)
@@ -199,10 +199,10 @@ class Executable:
         checks: Any = None,
         timeout: float | None = None,
     ) -> Kernel:
-        """Return a kernel (a `gpu.func` of the program), to be launched on device tensors.
+        """Return kernel `name` of the `gpu.module` `module`, to be launched on device tensors.
 
-        `exe.kernel("kernels", "copy")[grid, block, cluster, smem, stream](...)`, see `Kernel`. On
-        "auto" the arguments decide: device tensors run on their GPU, and NumPy arrays on the
+        `exe.kernel("kernels", "copy")[grid, block, cluster, smem, stream](...)`, see `Kernel`. With
+        `device` "auto" the arguments decide: device tensors run on their GPU, and NumPy arrays on the
         emulator where there is no GPU. `schedule`, `checks` and `timeout` are the emulator's.
         """
         signature = self.kernels.get(module, {}).get(name)

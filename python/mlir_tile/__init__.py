@@ -40,7 +40,6 @@ __all__ = [
     "LaunchError",
     "LoadError",
     "PipelineState",
-    "__version__",
     "compile",
     "context",
     "device_info",

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import mlir
 from markdown_blocks import Block, commands_of, is_in, shows
 from source_tree import PROJECT
 
@@ -89,8 +90,10 @@ class PageRunner:
 
     def shell(self, command: str, status: int) -> None:
         """Run commands; their output and errors are what a following block may show."""
-        scripts = str(Path(sys.executable).parent)
-        environment = {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+        scripts = Path(sys.executable).parent
+        upstream = Path(next(iter(mlir.__path__))) / "bin"
+        path = os.pathsep.join([str(scripts), str(upstream), os.environ["PATH"]])
+        environment = {**os.environ, "PATH": path}
         done = subprocess.run(
             ["bash", "-e", "-o", "pipefail", "-c", command],
             cwd=self.folder, env=environment, timeout=SECONDS, text=True,

@@ -13,7 +13,7 @@ import mlir_tile as mt
 from mlir_tile.dialects import tile
 
 PROJECT = Path(__file__).parents[2]
-BLOCK = re.compile(r"^[ \t]*```mlir\n(.*?)^[ \t]*```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^[ \t]*```mlir[^\n]*\n(.*?)^[ \t]*```", re.MULTILINE | re.DOTALL)
 
 
 def blocks() -> list[tuple[str, str]]:

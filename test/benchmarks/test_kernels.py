@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The kernels that benchmarks/dsmem.py times, on the emulator: every byte is right."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -55,3 +56,17 @@ def test_a_variant_can_be_forced() -> None:
         for variant in ("bulk", "st_async"):
             text = program(FIXED["chunks_64"], "cta", 256, 2, 4, variant=variant)
             assert plan_of(mt.parse(text))["variant"] == variant
+
+
+@pytest.mark.parametrize("issue", ["thread", "warp", "cta"])
+@pytest.mark.parametrize("case", FIXED.values(), ids=FIXED)
+def test_addresses_stay_in_shared_memory(case: Case, issue: str) -> None:
+    """No address makes a round trip through the generic space, and nothing is spilled."""
+    if issue == "thread" and case.kind == "columns":
+        pytest.skip("one thread cannot transpose")
+    threads = 256 if issue == "cta" else 32
+    with mt.context():
+        ptx = mt.compile(mt.parse(program(case, issue, threads, 2, 4))).ptx["kernels"]
+    assert ".local" not in ptx
+    assert not re.search(r"cvta\.(?!to\.global)", ptx)
+    assert ptx.count("mapa.shared::cluster") <= 6, "two for each copy, two for the arrivals"

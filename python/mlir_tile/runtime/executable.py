@@ -202,8 +202,8 @@ class Executable:
         """Return kernel `name` of the `gpu.module` `module`, to be launched on device tensors.
 
         `exe.kernel("kernels", "copy")[grid, block, cluster, smem, stream](...)`, see `Kernel`. With
-        `device` "auto" the arguments decide: device tensors run on their GPU, and NumPy arrays on the
-        emulator where there is no GPU. `schedule`, `checks` and `timeout` are the emulator's.
+        `device` "auto" the arguments decide: device tensors run on their GPU, and NumPy arrays on
+        the emulator where there is no GPU. `schedule`, `checks` and `timeout` are the emulator's.
         """
         signature = self.kernels.get(module, {}).get(name)
         if signature is None:

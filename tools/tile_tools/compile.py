@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .errors import report
 from .progress import shown
 from .startup import end_on_interrupt, import_mlir_without_numpy
-from .version import version_line
+from .version import PrintVersion
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    made.add_argument("--version", action="version", version=version_line("tile-compile"))
+    made.add_argument("--version", action=PrintVersion)
     made.add_argument("file", metavar="FILE", help="MLIR text or bytecode; - reads standard input")
     made.add_argument(
         "--to", required=True, choices=(*STAGES, *WHOLE), help="the stage to stop after"

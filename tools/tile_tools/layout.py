@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from .errors import report
 from .startup import end_on_interrupt, import_mlir_without_numpy
+from .version import PrintVersion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    made.add_argument("--version", action=PrintVersion)
     made.add_argument("what", nargs="+", metavar="LAYOUT", help=argparse.SUPPRESS)
     made.add_argument(
         "--color",

@@ -14,12 +14,16 @@ import sys
 from typing import BinaryIO
 
 from .hover import with_description
+from .version import version_line
 
 LENGTH = b"Content-Length:"
 
 
 def main() -> int:
     """Speak the language server protocol on stdin and stdout until the editor ends it."""
+    if sys.argv[1:] == ["--version"]:
+        print(version_line("tile-lsp-server"))
+        return 0
     read_end, write_end = os.pipe()
     server = os.fork()
     if not server:

@@ -13,7 +13,7 @@ from .errors import report
 from .progress import shown
 from .source import read_module, read_saved
 from .startup import end_on_interrupt
-from .version import version_line
+from .version import PrintVersion
 
 if TYPE_CHECKING:
     from mlir_tile.runtime.executable import Executable
@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=ARGUMENT_FORMS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("--version", action="version", version=version_line("tile-run"))
+    made.add_argument("--version", action=PrintVersion)
     made.add_argument(
         "file", help="MLIR text or bytecode, - for standard input; or a program that was saved"
     )

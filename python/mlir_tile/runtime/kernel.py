@@ -8,6 +8,7 @@ first, against the types that the kernel had before it was lowered.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import operator
 import weakref
@@ -102,6 +103,12 @@ class Kernel:
         self._bound: dict[Hashable, BoundKernel] = {}
 
     def __getitem__(self, launch: Any) -> BoundKernel:
+        try:
+            return self._bound[launch]
+        except (KeyError, TypeError):  # new, or lists and the like
+            return self._bind(launch)
+
+    def _bind(self, launch: Any) -> BoundKernel:
         given = launch if isinstance(launch, tuple) else (launch,)
         if len(given) > 5:
             raise TypeError(
@@ -110,15 +117,12 @@ class Kernel:
             )
         padded: list[Any] = [*given, None, None, None, None, None]
         grid, block, cluster, smem, stream = padded[:5]
-        key = (grid, block, cluster, smem)
-        try:
-            bound = self._bound.get(key)
-        except TypeError:  # lists and the like
-            bound, key = None, (repr(grid), repr(block), repr(cluster), smem)
-        if bound is None:
-            bound = BoundKernel(self, grid, block, cluster, smem)
-            _remember(self._bound, key, bound)
-        return bound if stream is None else bound.on(stream)
+        bound = BoundKernel(self, grid, block, cluster, smem)
+        if stream is not None:
+            return bound.on(stream)
+        with contextlib.suppress(TypeError):  # lists and the like
+            _remember(self._bound, launch, bound)
+        return bound
 
     def load(self, device: int | None = None) -> None:
         """Load the kernel on a device (the current one), so that its first launch need not.
@@ -131,19 +135,12 @@ class Kernel:
             if library().tile_runtime_load(cuda_driver(), self._handle, where):
                 throw_failure()
 
-    def layout_of(self, value: Any) -> tuple[int, Hashable] | None:
-        """Return the pointer and the layout of a tensor, if both can be had fast."""
-        reader = self._readers.get(type(value))
-        if reader is None:
-            reader = fast_reader(value)
-            if reader is None:
-                return None
+    def reader_of(self, value: Any) -> Callable[[Any], tuple[int, Hashable]] | None:
+        """Return what reads pointer and layout of such tensors, if both can be had fast."""
+        reader = fast_reader(value)
+        if reader is not None:
             self._readers[type(value)] = reader
-        return reader(value)
-
-    def known(self, key: tuple[Hashable, ...]) -> _Known | None:
-        """Return what is known of arguments with these layouts."""
-        return self._known.get(key)
+        return reader
 
     def remember(self, key: tuple[Hashable, ...], known: _Known) -> None:
         """Let arguments with these layouts be launched without checks of their types."""
@@ -194,6 +191,8 @@ class BoundKernel:
         # Bound once: these are looked up at every launch.
         self._run = library().tile_runtime_launch
         self._scalars = kernel.parameters.scalars
+        self._readers = kernel._readers
+        self._known = kernel._known
         self._pack = kernel.parameters.pack
 
     def on(self, stream: Any) -> BoundKernel:
@@ -212,8 +211,7 @@ class BoundKernel:
         cannot be, both before anything runs. An error of the kernel itself arrives where its
         library next waits for the device.
         """
-        kernel = self._kernel
-        scalars = self._scalars
+        kernel, readers, scalars = self._kernel, self._readers, self._scalars
         if len(values) != len(scalars):
             raise kernel.parameters.wrong_count(len(values))
         given: list[Any] = []
@@ -223,13 +221,14 @@ class BoundKernel:
                 given.append(convert(value))
                 key.append(None)
                 continue
-            found = kernel.layout_of(value)
-            if found is None:
+            reader = readers.get(type(value)) or kernel.reader_of(value)
+            if reader is None:
                 return self._check_and_launch(values, None)
-            given.append(found[0])
-            key.append(found[1])
+            pointer, layout = reader(value)
+            given.append(pointer)
+            key.append(layout)
         layouts = tuple(key)
-        known = kernel.known(layouts)
+        known = self._known.get(layouts)
         if known is None:
             return self._check_and_launch(values, layouts)
         fields: list[Any] = []

@@ -76,9 +76,13 @@ def fast_reader(value: Any) -> Callable[[Any], tuple[int, Hashable]] | None:
 
 def _read_torch(tensor: Any) -> tuple[int, Hashable]:
     # Such a tensor's memory does not hold its values, or must not be written behind its back.
-    special = tensor.requires_grad or tensor.is_neg()
-    layout = (tensor.dtype, tensor.shape, tensor.stride(), tensor.get_device(), special)
-    return tensor.data_ptr(), layout
+    return tensor.data_ptr(), (
+        tensor.dtype,
+        tensor.shape,
+        tensor.stride(),
+        tensor.get_device(),
+        tensor.requires_grad or tensor.is_neg(),
+    )
 
 
 def _read_cupy(array: Any) -> tuple[int, Hashable]:

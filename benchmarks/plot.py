@@ -42,7 +42,7 @@ def curve(
 
 def draw(measured: dict[str, Any], stages: int, output: Path) -> None:
     """Write the picture for so many stages."""
-    figure, axes = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
+    figure, axes = pyplot.subplots(figsize=(9, 4.2), layout="constrained")
     axes.axhline(LINK_BYTES, color="0.4", linestyle="--", linewidth=1)
     axes.annotate(
         f"the link: {LINK_BYTES} B/clk", (CHUNKS[0], LINK_BYTES), (0, 3), textcoords="offset points"
@@ -62,7 +62,7 @@ def draw(measured: dict[str, Any], stages: int, output: Path) -> None:
     axes.set_ylim(0, 24)
     plural = "s" if stages > 1 else ""
     axes.set_title(f"16 KiB in equal chunks, pair of CTAs, {stages} stage{plural}")
-    axes.legend(loc=(0.02, 0.45), frameon=False)
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     source = f"{measured['gpu']}, {measured['date']}, commit {measured['commit']}"
     figure.supxlabel(source, fontsize=8, color="0.4")
     figure.savefig(output, metadata={"Date": None})

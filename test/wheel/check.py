@@ -29,7 +29,7 @@ PROJECT = tomllib.loads((TREE / "pyproject.toml").read_text())
 VERSIONS = ("3.12", "3.13", "3.14", "3.11", "3.10")
 """What MLIR's wheels are made for; the first that is there is taken."""
 MOST_WHEEL_BYTES = 5_000_000
-TOOLS = ("tile-opt", "tile-compile", "tile-run", "tile-emulate")
+TOOLS = tuple(PROJECT["project"]["scripts"])
 
 
 def other_interpreter() -> str | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Print what pyproject.toml requires, to build, run and test it, in the form that `pip -r` reads."""
+"""Print what pyproject.toml requires to build, run and test it, in the form that `pip -r` reads."""
 
 from pathlib import Path
 

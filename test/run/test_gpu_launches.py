@@ -343,3 +343,22 @@ def test_no_visible_device_leaves_the_emulator() -> None:
 def test_the_example_runs(torch: Any) -> None:
     done = run(["examples/pytorch_copy.py"])
     assert done.returncode == 0, done.stderr
+
+
+def test_numbas_arrays_are_taken() -> None:
+    cuda = pytest.importorskip("numba.cuda")
+    if not cuda.is_available():
+        pytest.skip("numba finds no GPU")
+    a, b = cuda.to_device(base()), cuda.to_device(np.zeros((8, 12), np.float32))
+    kernel("any")[1, 1](a, b, 0.5)
+    cuda.synchronize()
+    assert (b.copy_to_host() == base() + 0.5).all()
+
+
+def test_jaxs_arrays_are_taken(cupy: Any) -> None:
+    jax = pytest.importorskip("jax")
+    if not any(device.platform == "gpu" for device in jax.devices()):
+        pytest.skip("JAX finds no GPU")
+    a, b = jax.numpy.asarray(base()), cupy.zeros((8, 12), np.float32)
+    kernel("any")[1, 1](a, b, 0.5)
+    assert (cupy.asnumpy(b) == base() + 0.5).all()

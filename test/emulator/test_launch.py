@@ -130,7 +130,7 @@ def test_the_command_runs_a_kernel_and_saves_arrays(ptx: Path, tmp_path: Path) -
         (["--arg", "i8:300", "--arg", "5"], "error: argument 'i8:300' does not fit"),
         (["--arg", "5"], "error: kernel 'copy' takes 2 parameters, got 1"),
         ([*ARRAYS, "--expect", "1=2"], "error: --expect names argument 2"),
-        ([*ARRAYS, "--cluster", "3"], "error: grid x of 2 is not divisible"),
+        ([*ARRAYS, "--cluster", "3"], "error: kernel 'copy': grid x of 2 is not divisible"),
         ([*ARRAYS, "--entry", "other"], "error: no kernel 'other'"),
     ],
 )

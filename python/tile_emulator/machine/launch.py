@@ -154,13 +154,16 @@ def check_launch(program: Program, grid: Triple, block: Triple, cluster: Triple)
     kernel = program.kernel
     threads = block[0] * block[1] * block[2]
     ctas = cluster[0] * cluster[1] * cluster[2]
+    where = f"kernel '{kernel.name}':"
     if threads > 1024 or block[2] > 64:
-        raise LaunchError(f"block {block} has {threads} threads, the limit is 1024 (64 in z)")
+        raise LaunchError(
+            f"{where} block {block} has {threads} threads, the limit is 1024 (64 in z)"
+        )
     if ctas > MAX_CLUSTER:
-        raise LaunchError(f"cluster {cluster} has {ctas} CTAs, the limit is {MAX_CLUSTER}")
+        raise LaunchError(f"{where} cluster {cluster} has {ctas} CTAs, the limit is {MAX_CLUSTER}")
     for axis, g, c in zip("xyz", grid, cluster, strict=False):
         if g % c:
-            raise LaunchError(f"grid {axis} of {g} is not divisible by the cluster's {c}")
+            raise LaunchError(f"{where} grid {axis} of {g} is not divisible by the cluster's {c}")
     if kernel.reqntid is not None and kernel.reqntid != block:
         raise LaunchError(f"kernel '{kernel.name}' needs block {kernel.reqntid}, got {block}")
     if kernel.maxntid is not None:

@@ -124,6 +124,7 @@ TARGETS = {
     "plan": Target(run_plan, inputs.plans(), IN_TEXT),
     "program": Target(run_program, inputs.programs(), IN_TEXT),
     "ptx": Target(run_ptx, inputs.ptx(), f"{AT_LINE}|of kernel|argument|parameter|'|--"),
-    "argument": Target(run_argument, inputs.arguments(), r"'"),
+    # What fits into memory once may not fit twice.
+    "argument": Target(run_argument, inputs.arguments(), r"'|^error: out of memory$"),
     "npy": Target(run_npy, inputs.npy_files(), r"\.npy'"),
 }

@@ -166,6 +166,8 @@ class Decoder:
             return temporary
         space, offset = self.place(name)
         if space == "shared":
+            if width < 32:
+                raise self.error(f"the address of '{name}' needs at least 32 bits, got {width}")
             return self.slots.special_register("shared", width, offset + operand.offset)
         return self.slots.constant(width, (offset + operand.offset) & ((1 << width) - 1))
 

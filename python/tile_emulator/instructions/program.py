@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tile_emulator.instructions.slots import Slots
 
 if TYPE_CHECKING:
@@ -53,6 +55,8 @@ class Program:
 
             for slot, (name, offset) in self.slots.special.items():
                 value: Any = special_value(warp, name)
+                if isinstance(value, int):  # as the hardware does, the lowest bits are taken
+                    value &= np.iinfo(warp.u[slot].dtype).max
                 warp.u[slot][:] = value
                 if offset:
                     warp.u[slot][:] += warp.u[slot].dtype.type(offset)

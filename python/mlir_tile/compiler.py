@@ -205,7 +205,8 @@ def diagnostic_lines(info: ir.DiagnosticInfo) -> list[str]:
 def place(location: ir.Location) -> str:
     """Return `file:line:column`, or the location as MLIR prints it."""
     if location.is_a_name():
-        return place(location.child_loc)
+        behind = place(location.child_loc)
+        return f'"{location.name_str}"' if behind == "unknown" else behind
     if location.is_a_file():
         return f"{location.filename}:{location.start_line}:{location.start_col}"
     return str(location).removeprefix("loc(").removesuffix(")")

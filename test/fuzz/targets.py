@@ -117,7 +117,7 @@ def run_npy(data: bytes) -> int:
 
 
 AT_LINE = r"\bline \d+"
-IN_TEXT = r"^\S+:\d+:\d+: error: "
+IN_TEXT = r'^(\S+:\d+:\d+|".*"): error: '
 
 TARGETS = {
     "layout": Target(run_layout, inputs.layouts(), IN_TEXT),

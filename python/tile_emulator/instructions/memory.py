@@ -200,6 +200,8 @@ def map_address(d: Decoder, ins: Instruction) -> None:
     """`mapa`: the address of the same variable in another CTA of the cluster."""
     kind = ins.parts[-1]
     generic = not ins.parts[1].startswith("shared")
+    if generic and kind != "u64":
+        raise d.error(f"generic addresses have 64 bits: mapa.{kind} needs .shared::cluster")
     source = d.source(ins.operands[1], kind)
     rank = d.source(ins.operands[2], "u32")
     target = d.target(ins.operands[0], kind)

@@ -5,6 +5,8 @@
 #wg = #gpu.address_space<workgroup>
 !tile = memref<128x64xf16, #wg>
 !rows = memref<256x32xf16, strided<[64, 1]>, #wg>
+!on = memref<16x512xf16, strided<[1024, 1]>, #wg>
+!off = memref<16x512xf16, strided<[560, 1]>, #wg>
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>
 
 gpu.module @kernels {
@@ -36,6 +38,21 @@ gpu.func @chunks(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !rows, %ds
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta) : !rows to !rows, !bars
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta) {variant = "bulk"}
       : !rows to !rows, !bars
+  gpu.return
+}
+
+// Bulk copies that begin off a line meet one line more: 16 * (1024 + 128 - 32) / 128 lines of 6 clk, where all
+// begin at multiples of 32 bytes. Stores by all threads do not.
+// CHECK-LABEL: gpu.func @lines(
+// CHECK: issue(cta) {plan = #tile.copy_plan<bulk, chunk = 1024, count = 16, {{.*}}, threads = 1, clk = 770>}
+// CHECK: issue(cta) {plan = #tile.copy_plan<st_async, chunk = 16, count = 1024, {{.*}}, threads = 256, clk = 770>}
+// CHECK: issue(cta) {plan = #tile.copy_plan<bulk, chunk = 1024, count = 16, {{.*}}, threads = 1, clk = 842>, variant = "bulk"}
+gpu.func @lines(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !on, %off: !off, %dst: !on) kernel
+    attributes {known_block_size = array<i32: 256, 1, 1>} {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta) : !on to !on, !bars
+  tile.copy_async %off to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta) : !off to !on, !bars
+  tile.copy_async %off to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta) {variant = "bulk"}
+      : !off to !on, !bars
   gpu.return
 }
 

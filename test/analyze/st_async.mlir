@@ -57,6 +57,16 @@ gpu.func @rows_to_columns(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !
   gpu.return
 }
 
+// One warp waits for the banks of the source: pairs, of which two meet in a bank, keep them busy for half as
+// long as fours. The link then takes as long.
+// CHECK-LABEL: gpu.func @rows_to_columns_by_a_warp(
+// CHECK: #tile.copy_plan<st_async, chunk = 16, count = 1024, loops = [8, 64, 2], src = {start = 0, steps = [2048, 4, 1024], gather = [4, 256]}, dst = {start = 0, steps = [32, 256, 16]}, threads = 32, clk = 1538>
+gpu.func @rows_to_columns_by_a_warp(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: !rows, %dst: !columns) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp) : !rows to !columns, !bars
+  gpu.return
+}
+
 // CHECK-LABEL: gpu.func @elements_of_2_bytes(
 // CHECK: #tile.copy_plan<st_async, chunk = 16, count = 256, {{.*}}, gather = [2, 128]},
 gpu.func @elements_of_2_bytes(%rank: i32, %bars: !bars, %i: index)

@@ -7,6 +7,7 @@
 !eight = memref<64x4xf16, strided<[12, 1]>, #wg>
 !four = memref<64x2xf16, strided<[6, 1]>, #wg>
 !shifted = memref<64xf32, strided<[1], offset: 1>, #wg>
+!lone = memref<128x16xf16, strided<[128, 1]>, #wg>
 !rows = memref<64x64xf32, #wg>
 !columns = memref<64x64xf32, strided<[1, 64]>, #wg>
 !rows16 = memref<32x64xf16, #wg>
@@ -43,6 +44,15 @@ gpu.func @shifted(%rank: i32, %bars: !bars, %i: index)
   %dst = memref.reinterpret_cast %to to offset: [1], sizes: [64], strides: [1]
       : memref<65xf32, #wg> to !shifted
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta) : !shifted to !shifted, !bars
+  gpu.return
+}
+
+// 32 bytes alone in each of 128 lines take 3 clk a line, twice what their bytes take.
+// CHECK-LABEL: gpu.func @lone_pairs(
+// CHECK: #tile.copy_plan<st_async, chunk = 16, count = 256, loops = [128, 2], src = {start = 0, steps = [256, 16]}, dst = {start = 0, steps = [256, 16]}, threads = 256, clk = 386>
+gpu.func @lone_pairs(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !lone, %dst: !lone)
+    kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta) : !lone to !lone, !bars
   gpu.return
 }
 

@@ -61,6 +61,41 @@ def test_the_package_can_be_imported_in_either_order_and_twice() -> None:
         assert (done.returncode, done.stdout, done.stderr) == (0, "imported\n", "")
 
 
+def test_an_error_within_a_kernel_beside_others_is_an_exception() -> None:
+    """With worker threads the diagnostic comes from one of them, and the process ends."""
+    done = python("""
+import mlir_tile
+from mlir import ir
+kernels = '''
+gpu.module @kernels {
+  gpu.func @wrong(%t: memref<8xf32, 3>) kernel {
+    %s = tile.slice %t[0] [9] : memref<8xf32, 3> to memref<9xf32, 3>
+    gpu.return
+  }
+  gpu.func @right() kernel { gpu.return }
+}
+func.func @main() { return }
+'''
+for _ in range(30):
+    with ir.Context():
+        try:
+            ir.Module.parse(kernels)
+        except ir.MLIRError as error:
+            print(error.error_diagnostics[0].message[:12])
+""")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == 30 * "'tile.slice'\n"
+
+
+def test_a_context_has_worker_threads_only_if_it_is_told_so() -> None:
+    assert ir.Context().get_num_threads() == 1
+    pool = ir.ThreadPool()
+    assert ir.Context(thread_pool=pool).get_num_threads() == pool.get_max_concurrency()
+    threaded = ir.Context()
+    threaded.enable_multithreading(True)
+    assert threaded.get_num_threads() == pool.get_max_concurrency()
+
+
 @pytest.mark.parametrize("name", ["tile-analyze-layout", "tile-legalize-to-nvvm", "tile-to-binary"])
 def test_pass_managers_know_the_passes_by_name(name: str) -> None:
     with ir.Context():

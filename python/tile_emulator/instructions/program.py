@@ -54,9 +54,8 @@ class Program:
             from tile_emulator.machine.special import special_value
 
             for slot, (name, offset) in self.slots.special.items():
+                # As the hardware does, the lowest bits are taken.
+                mask = np.iinfo(warp.u[slot].dtype).max
                 value: Any = special_value(warp, name)
-                if isinstance(value, int):  # as the hardware does, the lowest bits are taken
-                    value &= np.iinfo(warp.u[slot].dtype).max
-                warp.u[slot][:] = value
-                if offset:
-                    warp.u[slot][:] += warp.u[slot].dtype.type(offset)
+                warp.u[slot][:] = value & mask if isinstance(value, int) else value
+                warp.u[slot][:] += warp.u[slot].dtype.type(offset & mask)

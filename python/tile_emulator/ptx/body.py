@@ -66,7 +66,7 @@ class BodyParser:
                 stream.take()
             elif stream.text.startswith("."):
                 self._directive()
-            elif stream.tokens[stream.index + 1].text == ":" and stream.token.kind == "word":
+            elif stream.token.kind == "word" and stream.tokens[stream.index + 1].text == ":":
                 self._label()
             else:
                 self._instruction()
@@ -149,7 +149,7 @@ class BodyParser:
             name = stream.take()
             names = [name]
             if stream.accept("<"):
-                count = stream.integer()
+                count = stream.count()
                 if count > MOST_REGISTERS:
                     raise stream.error(f"{count} registers are too many, {MOST_REGISTERS} at most")
                 names = [f"{name}{i}" for i in range(count)]

@@ -76,6 +76,22 @@ class TokenStream:
             raise self.error(f"expected an integer, got '{token.text}'", token.offset)
         return sign * value
 
+    def count(self) -> int:
+        """Take a number of elements."""
+        token = self.token
+        value = self.integer()
+        if value < 0:
+            raise self.error(f"a size must not be negative, got {value}", token.offset)
+        return value
+
+    def alignment(self) -> int:
+        """Take a number of bytes that is a power of two."""
+        token = self.token
+        value = self.integer()
+        if value < 1 or value & (value - 1):
+            raise self.error(f"an alignment must be a power of two, got {value}", token.offset)
+        return value
+
     def error(self, message: str, offset: int | None = None) -> PTXError:
         at = self.token.offset if offset is None else offset
         return PTXError(message, self.lines.line(at), self.lines.column(at))
@@ -239,12 +255,12 @@ def parameter(stream: TokenStream) -> Param:
     while stream.text.startswith("."):
         word = stream.take()
         if word == ".align":
-            value = stream.integer()
+            value = stream.alignment()
             align = align or value
         elif word == ".ptr":
             while stream.text.startswith("."):
                 if stream.take() == ".align":
-                    stream.integer()
+                    stream.alignment()
         else:
             size = type_bytes(word[1:])
             if size is None:
@@ -253,7 +269,7 @@ def parameter(stream: TokenStream) -> Param:
     name = stream.take()
     count = 1
     if stream.accept("["):
-        count = 0 if stream.text == "]" else stream.integer()
+        count = 0 if stream.text == "]" else stream.count()
         stream.expect("]")
     return Param(name, element * count, align or element)
 
@@ -265,7 +281,7 @@ def variables(stream: TokenStream, space: str, external: bool) -> list[Variable]
     while stream.text.startswith("."):
         word = stream.take()
         if word == ".align":
-            align = stream.integer()
+            align = stream.alignment()
         elif word in (".v2", ".v4"):
             lanes = int(word[2:])
         elif word.startswith(".attribute"):
@@ -285,7 +301,7 @@ def variables(stream: TokenStream, space: str, external: bool) -> list[Variable]
             if stream.text == "]":
                 open_ended = True
             else:
-                count *= stream.integer()
+                count *= stream.count()
             stream.expect("]")
         variable = Variable(
             name, space, 0 if open_ended else element * lanes * count, align or element * lanes

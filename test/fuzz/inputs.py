@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import io
+import json
 import math
 import re
 from pathlib import Path
@@ -296,3 +298,85 @@ def npy_files() -> st.SearchStrategy[bytes]:
     seeds = st.sampled_from(npy_seeds())
     headers = seeds.flatmap(with_header)
     return st.one_of(headers, headers, seeds.flatmap(with_bytes))
+
+
+@st.composite
+def notation_texts(draw: st.DrawFn) -> str:
+    """Draw a layout as `tile-layout` takes it: short, as the attribute, or as a memref."""
+    text = draw(layout_texts())
+    element = draw(st.sampled_from(["f16", "f32", "i8", "i4", "i1", "index", "vector<2xf16>", ""]))
+    form = draw(st.sampled_from(["short", "short", "attribute", "memref"]))
+    if form == "attribute":
+        return f"#tile.layout{text} {element}"
+    if form == "memref":
+        shape = "".join(extent + "x" for extent in shape_of(text))
+        return f"memref<{shape}{element or 'f16'}, #tile.layout{text}>"
+    body, *rest = text[1:-1].replace(" : ", ":").split(", offset")
+    return " ".join([body, element, *("offset" + part for part in rest)])
+
+
+def notations() -> st.SearchStrategy[bytes]:
+    """Draw the arguments of `tile-layout`, one a line."""
+    words = [*LAYOUT_WORDS, "memref<", "#tile.layout<", "f16", "x", "strided<[1]>", "\0", "٣", "\t"]
+    text = st.one_of(
+        notation_texts(),
+        notation_texts(),
+        notation_texts().flatmap(lambda text: damages(text, words)),
+        st.text(max_size=8),
+    ).map(lambda text: text.replace("\n", " "))
+    option = st.sampled_from(["color=phase", "color=chunk", "issue=cta", "svg=-", "html=-"])
+    number = st.builds("{}={}".format, st.sampled_from(["at", "rows", "columns"]), EXTENTS)
+    options = st.one_of(option, number).map("--{}".format)
+    return st.builds(
+        lambda first, second, given: "\n".join([*given, first, *second]).encode(errors="replace"),
+        text,
+        st.lists(text, max_size=1),
+        st.lists(options, max_size=2),
+    )
+
+
+CACHE_KEY = "0" * 64
+
+
+@functools.cache
+def saved_program() -> bytes:
+    """Return a small program as it is saved, and kept in the cache."""
+    import mlir_tile as mt
+    from mlir_tile import saved
+
+    with mt.context():
+        module = mt.parse("func.func @main(%a: memref<4xf32>) { return }")
+        return saved.to_bytes(mt.compile(module, cache=False), key=CACHE_KEY, warned=False)
+
+
+def saved_programs() -> st.SearchStrategy[bytes]:
+    """Damage a saved program: any byte, or its header under a digest that fits.
+
+    The payload stays as it was saved where the digest fits: a program is trusted as a library is.
+    """
+    words = ['"', "{", "}", "[", "]", ":", ",", "null", "true", "1e999", "memref<", '"ptx"', "\\u"]
+
+    def sealed(text: str) -> bytes:
+        from mlir_tile.saved import FORMAT, MAGIC
+
+        whole = saved_program()
+        lengths = len(MAGIC) + hashlib.sha256().digest_size
+        size = int.from_bytes(whole[lengths + 4 : lengths + 8], "little")
+        header = text.encode(errors="replace")
+        content = FORMAT.to_bytes(4, "little") + len(header).to_bytes(4, "little") + header
+        content += whole[lengths + 8 + size :]
+        return MAGIC + hashlib.sha256(content).digest() + content
+
+    def header() -> str:
+        from mlir_tile import saved
+
+        return json.dumps(saved.header_of(saved_program()))
+
+    def damaged() -> st.SearchStrategy[bytes]:
+        headers = damages(header(), words).map(sealed)
+        whole = damages(saved_program().decode("latin-1"), ["\0", "\xff"]).map(
+            lambda text: text.encode("latin-1", errors="replace")
+        )
+        return st.one_of(headers, headers, whole, st.just(sealed(header())))
+
+    return st.deferred(damaged)

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import inputs
 from hypothesis import strategies as st
@@ -20,11 +21,15 @@ from hypothesis import strategies as st
 
 @dataclass(frozen=True)
 class Target:
-    """`run` is called in the worker; `place` is what each error has to name."""
+    """`run` is called in the worker; `place` is what each error has to name.
+
+    `examples` is the number of inputs in a run that has no time for more.
+    """
 
     run: Callable[[bytes], int]
     strategy: st.SearchStrategy[bytes]
     place: str
+    examples: int
 
 
 def compiled(stage: str, text: bytes) -> int:
@@ -116,15 +121,41 @@ def run_npy(data: bytes) -> int:
         return run_argument(file.name.encode())
 
 
+def run_notation(data: bytes) -> int:
+    """Run `tile-layout` with one argument a line."""
+    from tile_tools import layout as tool
+
+    sys.stdin = io.TextIOWrapper(io.BytesIO(b""))
+    return tool.main(data.decode(errors="surrogateescape").split("\n"))
+
+
+def run_saved(data: bytes) -> int:
+    """Load the bytes as a saved program, and find them as an entry of the cache."""
+    import mlir_tile as mt
+    from mlir_tile.cache import SUFFIX, Cache
+    from tile_tools.errors import report
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, inputs.CACHE_KEY + SUFFIX)
+        path.write_bytes(data)
+        status = report(lambda: void(mt.load(path)))
+        found = Cache(Path(folder), 2**20).load(inputs.CACHE_KEY, mt.context())
+        assert found is None or status == 0, "the cache takes what cannot be loaded"
+    return status
+
+
 AT_LINE = r"\bline \d+"
+IN_NOTATION = r"in layout '[\s\S]*\n +\^|^error: (-:|--|coordinate |'tile.copy_async' op)"
 IN_TEXT = r'^(\S+:\d+:\d+|".*"): error: '
 
 TARGETS = {
-    "layout": Target(run_layout, inputs.layouts(), IN_TEXT),
-    "plan": Target(run_plan, inputs.plans(), IN_TEXT),
-    "program": Target(run_program, inputs.programs(), IN_TEXT),
-    "ptx": Target(run_ptx, inputs.ptx(), f"{AT_LINE}|of kernel|argument|parameter|'|--"),
+    "layout": Target(run_layout, inputs.layouts(), IN_TEXT, 60),
+    "plan": Target(run_plan, inputs.plans(), IN_TEXT, 50),
+    "program": Target(run_program, inputs.programs(), IN_TEXT, 40),
+    "ptx": Target(run_ptx, inputs.ptx(), f"{AT_LINE}|of kernel|argument|parameter|'|--", 40),
     # What fits into memory once may not fit twice.
-    "argument": Target(run_argument, inputs.arguments(), r"'|^error: out of memory$"),
-    "npy": Target(run_npy, inputs.npy_files(), r"\.npy'"),
+    "argument": Target(run_argument, inputs.arguments(), r"'|^error: out of memory$", 200),
+    "npy": Target(run_npy, inputs.npy_files(), r"\.npy'", 100),
+    "notation": Target(run_notation, inputs.notations(), IN_NOTATION, 100),
+    "saved": Target(run_saved, inputs.saved_programs(), r"^error: \S+\.tile ", 60),
 }

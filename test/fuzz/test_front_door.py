@@ -19,7 +19,6 @@ from targets import TARGETS
 from worker import Outcome, Worker
 
 CORPUS = Path(__file__).parent / "corpus"
-EXAMPLES = {"layout": 60, "plan": 50, "program": 40, "ptx": 40, "argument": 200, "npy": 100}
 BATCH = 200
 
 
@@ -62,7 +61,7 @@ def test_damaged_input_ends_in_an_error_that_names_its_place(
     first = int(time.time())
     while True:
         drawn = settings(
-            max_examples=BATCH if minutes else EXAMPLES[target],
+            max_examples=BATCH if minutes else TARGETS[target].examples,
             deadline=None,
             derandomize=not minutes,
             database=None,

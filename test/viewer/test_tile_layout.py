@@ -123,7 +123,7 @@ def test_a_file_without_copies_to_show_is_an_error(
         (["(8,64):(64,1)", "(8,32):(64,1)"], "must have the same shape"),
         (["(8,64):(64,1) f32", "(8,64):(64,1)"], "must have the same element type"),
         (["(8,64):(64,1)", "--at", "8,0"], "error: coordinate must be inside the tile of (8, 64)"),
-        (["(8,64):(64,1)", "--color", "chunk"], "error: one layout has no chunks"),
+        (["(8,64):(64,1)", "--color", "chunk"], "error: --color chunk needs a copy"),
         (["(8):(1)", "(8):(1)", "--variant", "tma"], "variant"),
     ],
 )

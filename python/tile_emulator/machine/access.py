@@ -105,14 +105,18 @@ def _check_private(
     bad = (offsets < 0) | (offsets + width * count > data.shape[1])
     if bad.any():
         i = int(np.argmax(bad))
-        raise Fault(
-            "address",
-            f"{width * count} bytes at local or parameter offset {int(offsets[i])} are outside of "
-            f"{data.shape[1]} bytes",
-            "check the index into the local array or the parameter",
-            int(lanes[i]),
-        )
+        raise outside_private(width * count, int(offsets[i]), data.shape[1], int(lanes[i]))
     check_alignment(offsets.astype(np.uint64), width * count, lanes)
+
+
+def outside_private(nbytes: int, offset: int, size: int, lane: int) -> Fault:
+    """Return the fault of an access beyond the local memory of a thread."""
+    return Fault(
+        "address",
+        f"{nbytes} bytes at local or parameter offset {offset} are outside of {size} bytes",
+        "check the index into the local array or the parameter",
+        lane,
+    )
 
 
 def store(

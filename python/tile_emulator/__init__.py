@@ -7,19 +7,16 @@ kernel that breaks a rule of the machine raises an `EmulationError` that explain
 
 from __future__ import annotations
 
-from tile_emulator.device import Device
-from tile_emulator.emulate import emulate
-from tile_emulator.errors import (
-    KINDS,
-    EmulationError,
-    Error,
-    LaunchError,
-    PTXError,
-)
-from tile_emulator.instructions.table import is_known
-from tile_emulator.machine.launch import Report
-from tile_emulator.ptx.module import Function, Kernel, Module, Param, Variable
-from tile_emulator.ptx.parser import parse as _parse
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tile_emulator.errors import KINDS, EmulationError, Error, LaunchError, PTXError
+
+if TYPE_CHECKING:
+    from tile_emulator.arrays import emulate
+    from tile_emulator.device import Device
+    from tile_emulator.machine.launch import Report
+    from tile_emulator.ptx.module import Function, Kernel, Module, Param, Variable
 
 __all__ = [
     "KINDS",
@@ -38,7 +35,24 @@ __all__ = [
     "parse",
 ]
 
+_LATE = {
+    "Device": "device",
+    "Report": "machine.launch",
+    "emulate": "arrays",
+    **dict.fromkeys(["Function", "Kernel", "Module", "Param", "Variable"], "ptx.module"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import only where it is asked for what takes long to import."""
+    if name in _LATE:
+        return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 def parse(ptx: str) -> Module:
     """Parse the text `ptx`; raises PTXError with the line of what cannot be read or is unknown."""
-    return _parse(ptx, is_known)
+    from tile_emulator.instructions.table import is_known
+    from tile_emulator.ptx import parser
+
+    return parser.parse(ptx, is_known)

@@ -99,12 +99,3 @@ def _number(text: str, kind: str | None, digits: str) -> Any:
         return dtype.type(value)
     except (ValueError, OverflowError):
         raise Error(f"argument '{text}' is not a number") from None
-
-
-def dimensions(text: str) -> tuple[int, int, int]:
-    """Read `2`, `2x1` or `2,1,1`; raises ValueError."""
-    values = [int(part) for part in re.split("[x,]", text)]
-    if not 1 <= len(values) <= 3 or min(values) < 1:
-        raise ValueError(text)
-    values += [1] * (3 - len(values))
-    return values[0], values[1], values[2]

@@ -11,6 +11,7 @@ import numpy as np
 from tile_emulator.errors import Error, Fault, LaunchError
 from tile_emulator.instructions.builder import build_program
 from tile_emulator.instructions.program import Program
+from tile_emulator.limits import DEFAULT_MAX_SECONDS, DEFAULT_MAX_STEPS
 from tile_emulator.machine.launch import (
     MAX_SHARED_BYTES,
     Launch,
@@ -22,9 +23,6 @@ from tile_emulator.machine.launch import (
 from tile_emulator.machine.memory import GlobalMemory
 from tile_emulator.machine.scheduler import Budget
 from tile_emulator.ptx.module import Module
-
-DEFAULT_MAX_STEPS = 20_000_000
-DEFAULT_MAX_SECONDS = 120.0
 
 
 def policies(schedule: str) -> list[Policy]:

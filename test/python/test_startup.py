@@ -43,6 +43,12 @@ def test_help_is_printed_without_the_compiler(tool: str) -> None:
     assert "mlir" not in imported(RUN.format(tool=tool, arguments=["--help"]))
 
 
+def test_help_is_printed_without_the_emulator() -> None:
+    modules = imported(RUN.format(tool="emulate", arguments=["--help"]))
+    assert "tile_emulator.cli" in modules
+    assert not modules & {"numpy", "mlir", "tile_emulator.device"}
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [("opt", ["/dev/null"]), ("compile", ["--help"]), ("layout", ["(8):(1)", "(8):(1)"])],

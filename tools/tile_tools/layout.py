@@ -206,7 +206,7 @@ def pictures(options: argparse.Namespace) -> list[Draw]:
     (what,) = options.what
     if not is_file(what):
         if options.color == "chunk":
-            raise ValueError("--color chunk needs a copy: give two layouts, or --color bank or phase")
+            raise ValueError("--color chunk needs a copy: give two layouts, or take bank or phase")
         spec = notation.parse(what)
         return [lambda window: model.picture_of_layout(spec, options.color, window)]
     found = copies.analyzed(read_module(what))

@@ -12,13 +12,12 @@ import struct
 from collections.abc import Callable
 
 from tile_emulator.errors import PTXError
+from tile_emulator.limits import MOST_CHARACTERS
 from tile_emulator.ptx.body import BodyParser
 from tile_emulator.ptx.lexer import Lines, Token, number, tokenize
 from tile_emulator.ptx.module import Function, Module, Param, Variable
 from tile_emulator.ptx.types import type_bytes
 
-# Compilers write far less; each character takes about 80 bytes while it is read.
-MOST_CHARACTERS = 16 << 20
 _LINKAGE = {".visible", ".extern", ".weak", ".common", ".internal"}
 _SPACES = {".global": "global", ".const": "const", ".shared": "shared"}
 _DIMENSIONS = {".reqntid": "reqntid", ".maxntid": "maxntid"}

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tile_emulator.device import DEFAULT_MAX_SECONDS, DEFAULT_MAX_STEPS, Device
+from tile_emulator.device import Device
 from tile_emulator.errors import LaunchError
+from tile_emulator.limits import DEFAULT_MAX_SECONDS, DEFAULT_MAX_STEPS
 from tile_emulator.machine.launch import Report
 from tile_emulator.ptx.module import Function, Module
 

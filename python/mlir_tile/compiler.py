@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlir import ir
 from mlir.passmanager import PassManager
 
 from . import pipeline
+from .binaries import embedded_ptx
+from .diagnostics import compile_error
 from .kernel_table import KERNEL_TABLE, kernel_table
-from .runtime.errors import CompileError
 from .target import DEFAULT_CHIP, DEFAULT_FEATURES, ptx_versions
 
 if TYPE_CHECKING:
@@ -153,60 +153,3 @@ def compile(
         if said == again:
             store.store(key, made, warned=bool(said))
     return made
-
-
-def embedded_ptx(module: ir.Module) -> dict[str, str]:
-    """Return the PTX of each `gpu.binary` in `module`, by the name of its `gpu.module`."""
-    from mlir.dialects import gpu
-
-    return {
-        name: binary.object.rstrip(b"\0").decode()
-        for name, binary in _embedded(module)
-        if binary.format == gpu.CompilationTarget.Assembly
-    }
-
-
-def embedded_binaries(module: ir.Module) -> dict[str, bytes]:
-    """Return the cubin or fat binary of each `gpu.binary`, by the name of its `gpu.module`."""
-    from mlir.dialects import gpu
-
-    return {
-        name: binary.object
-        for name, binary in _embedded(module)
-        if binary.format != gpu.CompilationTarget.Assembly
-    }
-
-
-def _embedded(module: ir.Module) -> Iterator[tuple[str, Any]]:
-    """Yield each `gpu.binary`'s name and its `gpu.ObjectAttr`."""
-    from mlir.dialects import gpu
-
-    for op in module.operation.regions[0].blocks[0]:
-        if op.operation.name == "gpu.binary":
-            name = ir.StringAttr(op.operation.attributes["sym_name"]).value
-            yield name, gpu.ObjectAttr(op.operation.attributes["objects"][0])
-
-
-def compile_error(what: str, error: ir.MLIRError) -> CompileError:
-    """Turn MLIR's exception into ours, with each diagnostic and its notes as text."""
-    diagnostics = [text for info in error.error_diagnostics for text in diagnostic_lines(info)]
-    return CompileError("\n".join(diagnostics) or what, diagnostics)
-
-
-def diagnostic_lines(info: ir.DiagnosticInfo) -> list[str]:
-    """Return a diagnostic and its notes as lines of `place: severity: message`."""
-    severity = info.severity.name.lower()
-    lines = [f"{place(info.location)}: {severity}: {info.message}"]
-    # MLIR prints the whole operation before our own notes, which say how to mend it.
-    notes = [note for note in info.notes if not note.message.startswith("see current operation")]
-    return lines + [line for note in notes for line in diagnostic_lines(note)]
-
-
-def place(location: ir.Location) -> str:
-    """Return `file:line:column`, or the location as MLIR prints it."""
-    if location.is_a_name():
-        behind = place(location.child_loc)
-        return f'"{location.name_str}"' if behind == "unknown" else behind
-    if location.is_a_file():
-        return f"{location.filename}:{location.start_line}:{location.start_col}"
-    return str(location).removeprefix("loc(").removesuffix(")")

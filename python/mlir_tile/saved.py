@@ -28,6 +28,7 @@ from typing import Any
 import mlir
 from mlir import ir
 
+from mlir_tile.binaries import embedded_ptx
 from mlir_tile.files import replace_file
 from mlir_tile.runtime.errors import LoadError
 from mlir_tile.runtime.executable import Executable
@@ -82,8 +83,6 @@ def is_saved(content: bytes) -> bool:
 
 def to_bytes(executable: Executable, **fields: Any) -> bytes:
     """Return `executable` as bytes, with further `fields` in the header."""
-    from mlir_tile.compiler import embedded_ptx
-
     bytecode = io.BytesIO()
     module = executable._module
     module.operation.write_bytecode(bytecode)
@@ -112,15 +111,12 @@ def from_bytes(
 
     Errors call it `name`. `expected` are fields that the header must have. Raises `LoadError`.
     """
-    from mlir_tile.compiler import context as new_context
-    from mlir_tile.compiler import embedded_ptx
-
     header, bytecode = _open(content, name)
     for field, value in (expected or {}).items():
         if header.get(field) != value:
             raise LoadError(f"{name} has another {field} than was asked for")
     try:
-        with context or new_context():
+        with context or ir.Context():
             module = ir.Module.parse(bytecode)
             signatures = {key: _signature(key, r) for key, r in header["signatures"].items()}
             ptx = {**embedded_ptx(module), **header["ptx"]}

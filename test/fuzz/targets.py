@@ -51,7 +51,7 @@ def run_plan(data: bytes) -> int:
     from mlir.passmanager import PassManager
 
     import mlir_tile as mt
-    from mlir_tile.compiler import compile_error
+    from mlir_tile.diagnostics import compile_error
     from tile_tools.errors import report
 
     def legalize() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from mlir import ir
 
 import mlir_tile as mt
+from mlir_tile.binaries import embedded_ptx
 from mlir_tile.runtime import Executable
 
 ANY = "memref<?x?xf32, strided<[?, ?], offset: ?>>"
@@ -123,7 +124,7 @@ def lowered() -> ir.Module:
 
 def fresh() -> Executable:
     """Return the program as if it had just been compiled."""
-    return Executable(lowered(), mt.compiler.embedded_ptx(lowered()), {}, 3)
+    return Executable(lowered(), embedded_ptx(lowered()), {}, 3)
 
 
 @functools.cache

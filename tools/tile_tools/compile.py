@@ -125,7 +125,7 @@ def main() -> int:
 def compiled(options: argparse.Namespace) -> str | bytes:
     """Return what leaves the stage; raise what is wrong with the input or the target."""
     import mlir_tile as mt
-    from mlir_tile.compiler import diagnostic_lines
+    from mlir_tile.diagnostics import diagnostic_lines
 
     content = sys.stdin.buffer.read() if options.file == "-" else Path(options.file).read_bytes()
     lines = content.decode(errors="replace").splitlines()
@@ -162,7 +162,7 @@ def printed(module: ir.Module, options: argparse.Namespace) -> str | bytes:
     """Lower `module`, and return what the stage prints."""
     import mlir_tile as mt
     from mlir_tile import native, saved
-    from mlir_tile.compiler import embedded_binaries, embedded_ptx
+    from mlir_tile.binaries import embedded_binaries, embedded_ptx
 
     if options.to == "header":
         return native.header_of(module)

@@ -118,7 +118,7 @@ def _passed(op: ir.OpView, type: ir.Type, what: str) -> Passed:
 
 
 def _refusal(op: ir.OpView, message: str, fix: str) -> CompileError:
-    from mlir_tile.compiler import place
+    from mlir_tile.diagnostics import place
 
     where = place(op.operation.location)
     lines = [f"{where}: error: {message}", f"{where}: note: {fix}"]

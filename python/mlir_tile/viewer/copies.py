@@ -15,7 +15,8 @@ from mlir.passmanager import PassManager
 
 from .. import pipeline
 from .._tile import LayoutAttr, element_bits
-from ..compiler import compile_error, diagnostic_lines, parse, place
+from ..compiler import parse
+from ..diagnostics import compile_error, diagnostic_lines, place
 from ..runtime.errors import CompileError
 from . import notation
 

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""MLIR's diagnostics as text and as exceptions of ours."""
+
+from __future__ import annotations
+
+from mlir import ir
+
+from .runtime.errors import CompileError
+
+
+def compile_error(what: str, error: ir.MLIRError) -> CompileError:
+    """Turn MLIR's exception into ours, with each diagnostic and its notes as text."""
+    diagnostics = [text for info in error.error_diagnostics for text in diagnostic_lines(info)]
+    return CompileError("\n".join(diagnostics) or what, diagnostics)
+
+
+def diagnostic_lines(info: ir.DiagnosticInfo) -> list[str]:
+    """Return a diagnostic and its notes as lines of `place: severity: message`."""
+    severity = info.severity.name.lower()
+    lines = [f"{place(info.location)}: {severity}: {info.message}"]
+    # MLIR prints the whole operation before our own notes, which say how to mend it.
+    notes = [note for note in info.notes if not note.message.startswith("see current operation")]
+    return lines + [line for note in notes for line in diagnostic_lines(note)]
+
+
+def place(location: ir.Location) -> str:
+    """Return `file:line:column`, or the location as MLIR prints it."""
+    if location.is_a_name():
+        behind = place(location.child_loc)
+        return f'"{location.name_str}"' if behind == "unknown" else behind
+    if location.is_a_file():
+        return f"{location.filename}:{location.start_line}:{location.start_col}"
+    return str(location).removeprefix("loc(").removesuffix(")")

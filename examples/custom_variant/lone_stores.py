@@ -24,7 +24,7 @@ def issue(op: tile.CopyAsyncOp) -> None:
     barrier = variants.mapped_barrier(op.barriers, op.barrier_index, op.rank)
     barrier = llvm.ptrtoint(i32, barrier)
     with variants.one_thread_of(op):
-        for src_bytes, dst_bytes in variants.chunk_offsets(plan, op.issue.value):
+        for src_bytes, dst_bytes in variants.chunk_offsets(plan):
             word = llvm.load(i32, src.at(src_bytes), alignment=WORD_BYTES)
             address = llvm.ptrtoint(i32, dst.at(dst_bytes))
             # PTX ISA 8.1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the PTX assembler makes of bulk copies: one instruction each, where a lane is elected.
 
-Needs `ptxas` and `nvdisasm` of a CUDA toolkit.
+Needs `ptxas` of a CUDA toolkit, and mostly `nvdisasm`.
 """
 
 import re
@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from cases import fixed_cases
+from cases import chunks, fixed_cases
 from kernels import program
 
 import mlir_tile as mt
@@ -55,3 +55,17 @@ def test_an_elected_lane_issues_bare_copies(tmp_path: Path) -> None:
 def test_one_thread_behind_a_branch_does_not(tmp_path: Path) -> None:
     """The control: the assembler does not know that one lane is active."""
     assert any("BRA" in gap for gap in between_copies("thread", tmp_path))
+
+
+def test_hundreds_of_copies_take_few_registers(tmp_path: Path) -> None:
+    """Written out, as it was once, their addresses took all 255, and memory besides."""
+    uneven = chunks("uneven", 64, 362, 80, 128)
+    with mt.context():
+        ptx = mt.compile(mt.parse(program(uneven, "thread", 32, 2, 4))).ptx["kernels"]
+    assert ptx.count("cp.async.bulk") == 2 * (64 + 362 % 64)
+    (tmp_path / "kernel.ptx").write_text(ptx)
+    command = [tool("ptxas"), "-v", "-arch=sm_90", tmp_path / "kernel.ptx", "-o", "/dev/null"]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+    registers = re.search(r"Used (\d+) registers", said)
+    assert registers and int(registers[1]) <= 128, said
+    assert "0 bytes spill stores, 0 bytes spill loads" in said

@@ -90,55 +90,68 @@ gpu.func @eight_chunks(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !til
   gpu.return
 }
 
-// More become a loop around one copy.
-// CHECK-LABEL: gpu.func @nine_chunks(
+// More are copied in rounds of 64, which the PTX assembler shall leave rolled. What they leave over
+// stands behind the loop: 150 = 2 * 64 + 22.
+// CHECK-LABEL: gpu.func @rounds(
 // CHECK: %[[SRC:.*]] = llvm.inttoptr
 // CHECK: %[[DST:.*]] = nvvm.mapa
 // CHECK: nvvm.mapa
 // CHECK: %[[BARRIER:.*]] = llvm.inttoptr
 // CHECK-NEXT: %[[BYTES:.*]] = arith.constant 64 : i32
 // CHECK-NEXT: %[[FIRST:.*]] = arith.constant 0 : index
-// CHECK-NEXT: %[[END:.*]] = arith.constant 9 : index
+// CHECK-NEXT: %[[END:.*]] = arith.constant 2 : index
 // CHECK-NEXT: %[[ONE:.*]] = arith.constant 1 : index
 // CHECK-NEXT: scf.for %[[J:.*]] = %[[FIRST]] to %[[END]] step %[[ONE]] {
-// CHECK-NEXT:   %[[SRC_STEP:.*]] = arith.constant 128 : index
+// CHECK-NEXT:   %[[SRC_STEP:.*]] = arith.constant 8192 : index
 // CHECK-NEXT:   %[[SRC_BYTES:.*]] = arith.muli %[[J]], %[[SRC_STEP]] : index
-// CHECK-NEXT:   %[[DST_STEP:.*]] = arith.constant 256 : index
+// CHECK-NEXT:   %[[DST_STEP:.*]] = arith.constant 16384 : index
 // CHECK-NEXT:   %[[DST_BYTES:.*]] = arith.muli %[[J]], %[[DST_STEP]] : index
 // CHECK-NEXT:   %[[DST_INT:.*]] = arith.index_cast %[[DST_BYTES]] : index to i64
 // CHECK-NEXT:   %[[TO:.*]] = llvm.getelementptr %[[DST]][%[[DST_INT]]] : (!llvm.ptr<7>, i64) -> !llvm.ptr<7>, i8
 // CHECK-NEXT:   %[[SRC_INT:.*]] = arith.index_cast %[[SRC_BYTES]] : index to i64
 // CHECK-NEXT:   %[[FROM:.*]] = llvm.getelementptr %[[SRC]][%[[SRC_INT]]] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
 // CHECK-NEXT:   nvvm.cp.async.bulk.shared.cluster.shared.cta %[[TO]], %[[FROM]], %[[BARRIER]], %[[BYTES]]
-// CHECK-NEXT: }
+// CHECK-NEXT:   %[[SRC_ON:.*]] = arith.constant 128 : index
+// CHECK-NEXT:   %[[SRC_1:.*]] = arith.addi %[[SRC_BYTES]], %[[SRC_ON]] : index
+// CHECK-NEXT:   %[[DST_ON:.*]] = arith.constant 256 : index
+// CHECK-NEXT:   %[[DST_1:.*]] = arith.addi %[[DST_BYTES]], %[[DST_ON]] : index
+// CHECK-COUNT-63: nvvm.cp.async.bulk.shared.cluster.shared.cta
+// CHECK-NEXT: } {loop_annotation = #loop_annotation}
+// CHECK-NEXT: %[[DST_LEFT:.*]] = llvm.getelementptr %[[DST]][32768]
+// CHECK-NEXT: %[[SRC_LEFT:.*]] = llvm.getelementptr %[[SRC]][16384]
+// CHECK-NEXT: nvvm.cp.async.bulk.shared.cluster.shared.cta %[[DST_LEFT]], %[[SRC_LEFT]], %[[BARRIER]], %[[BYTES]]
+// CHECK-COUNT-20: nvvm.cp.async.bulk.shared.cluster.shared.cta
+// CHECK-NEXT: %[[DST_LAST:.*]] = llvm.getelementptr %[[DST]][38144]
+// CHECK-NEXT: %[[SRC_LAST:.*]] = llvm.getelementptr %[[SRC]][19072]
+// CHECK-NEXT: nvvm.cp.async.bulk.shared.cluster.shared.cta %[[DST_LAST]], %[[SRC_LAST]], %[[BARRIER]], %[[BYTES]]
 // CHECK-NEXT: gpu.return
-gpu.func @nine_chunks(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %dst: !tile) kernel {
+gpu.func @rounds(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %dst: !tile) kernel {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
-      {plan = #tile.copy_plan<bulk, chunk = 64, count = 9, loops = [9],
+      {plan = #tile.copy_plan<bulk, chunk = 64, count = 150, loops = [150],
                               src = {start = 0, steps = [128]}, dst = {start = 0, steps = [256]}>}
       : !tile to !tile, !bars
   gpu.return
 }
 
-// One loop for each loop of the plan.
+// One loop for each loop of the plan that is not written out.
 // CHECK-LABEL: gpu.func @two_loops(
 // CHECK: %[[SRC:.*]] = llvm.inttoptr
 // CHECK: %[[DST:.*]] = nvvm.mapa
 // CHECK: nvvm.mapa
-// CHECK: arith.constant 2 : index
+// CHECK: arith.constant 3 : index
 // CHECK: scf.for %[[J:.*]] = %{{.*}} to %{{.*}} step %{{.*}} {
-// CHECK-NEXT:   %[[SRC_OUTER:.*]] = arith.constant 4096 : index
+// CHECK-NEXT:   %[[SRC_OUTER:.*]] = arith.constant 16384 : index
 // CHECK-NEXT:   %[[SRC_J:.*]] = arith.muli %[[J]], %[[SRC_OUTER]] : index
-// CHECK-NEXT:   %[[DST_OUTER:.*]] = arith.constant 1024 : index
+// CHECK-NEXT:   %[[DST_OUTER:.*]] = arith.constant 65536 : index
 // CHECK-NEXT:   %[[DST_J:.*]] = arith.muli %[[J]], %[[DST_OUTER]] : index
 // CHECK-NEXT:   arith.constant 0 : index
-// CHECK-NEXT:   %[[END:.*]] = arith.constant 8 : index
+// CHECK-NEXT:   %[[END:.*]] = arith.constant 2 : index
 // CHECK-NEXT:   arith.constant 1 : index
 // CHECK-NEXT:   scf.for %[[K:.*]] = %{{.*}} to %[[END]] step %{{.*}} {
-// CHECK-NEXT:     %[[SRC_INNER:.*]] = arith.constant 64 : index
+// CHECK-NEXT:     %[[SRC_INNER:.*]] = arith.constant 4096 : index
 // CHECK-NEXT:     %[[SRC_K:.*]] = arith.muli %[[K]], %[[SRC_INNER]] : index
 // CHECK-NEXT:     %[[SRC_BYTES:.*]] = arith.addi %[[SRC_J]], %[[SRC_K]] : index
-// CHECK-NEXT:     %[[DST_INNER:.*]] = arith.constant 128 : index
+// CHECK-NEXT:     %[[DST_INNER:.*]] = arith.constant 8192 : index
 // CHECK-NEXT:     %[[DST_K:.*]] = arith.muli %[[K]], %[[DST_INNER]] : index
 // CHECK-NEXT:     %[[DST_BYTES:.*]] = arith.addi %[[DST_J]], %[[DST_K]] : index
 // CHECK-NEXT:     %[[DST_INT:.*]] = arith.index_cast %[[DST_BYTES]]
@@ -146,13 +159,14 @@ gpu.func @nine_chunks(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile
 // CHECK-NEXT:     %[[SRC_INT:.*]] = arith.index_cast %[[SRC_BYTES]]
 // CHECK-NEXT:     %[[FROM:.*]] = llvm.getelementptr %[[SRC]][%[[SRC_INT]]]
 // CHECK-NEXT:     nvvm.cp.async.bulk.shared.cluster.shared.cta %[[TO]], %[[FROM]],
-// CHECK-NEXT:   }
-// CHECK-NEXT: }
+// CHECK-COUNT-63: nvvm.cp.async.bulk.shared.cluster.shared.cta
+// CHECK-NEXT:   } {loop_annotation
+// CHECK-NEXT: } {loop_annotation
 // CHECK-NEXT: gpu.return
 gpu.func @two_loops(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %dst: !tile) kernel {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
-      {plan = #tile.copy_plan<bulk, chunk = 64, count = 16, loops = [2, 8],
-                              src = {start = 0, steps = [4096, 64]}, dst = {start = 0, steps = [1024, 128]}>}
+      {plan = #tile.copy_plan<bulk, chunk = 64, count = 384, loops = [3, 128],
+                              src = {start = 0, steps = [16384, 64]}, dst = {start = 0, steps = [65536, 128]}>}
       : !tile to !tile, !bars
   gpu.return
 }

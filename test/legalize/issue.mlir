@@ -73,7 +73,7 @@ gpu.func @one_warp(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %
   gpu.return
 }
 
-// Up to 64 copies are written out; the loop around more finds as many as divide them in its body.
+// Up to 64 copies are written out; the loop around more has as many in its body.
 // CHECK-LABEL: gpu.func @many(
 // CHECK: nvvm.mapa
 // CHECK: nvvm.mapa
@@ -82,9 +82,11 @@ gpu.func @one_warp(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %
 // CHECK: nvvm.mapa
 // CHECK: nvvm.mapa
 // CHECK: nvvm.elect.sync
-// CHECK: %[[END:.*]] = arith.constant 5 : index
+// CHECK: %[[END:.*]] = arith.constant 1 : index
 // CHECK: scf.for %{{.*}} to %[[END]] step
-// CHECK-COUNT-13: nvvm.cp.async.bulk.shared.cluster.shared.cta
+// CHECK-COUNT-64: nvvm.cp.async.bulk.shared.cluster.shared.cta
+// CHECK: }
+// CHECK-COUNT-1: nvvm.cp.async.bulk.shared.cluster.shared.cta
 // CHECK: nvvm.mapa
 // CHECK: nvvm.mapa
 // CHECK: nvvm.elect.sync

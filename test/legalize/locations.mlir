@@ -13,13 +13,13 @@ gpu.module @kernels {
 // CHECK-SAME: {{$}}
 // CHECK-NOT: loc("{{[^"]*}}locations.mlir":
 // CHECK-NOT: loc(unknown)
-// CHECK: nvvm.cp.async.bulk.shared.cluster.shared.cta {{.*}} loc("the copy")
-// CHECK-NEXT: } loc("the copy")
-// CHECK-NEXT: } loc("the copy")
+// CHECK-COUNT-64: nvvm.cp.async.bulk.shared.cluster.shared.cta {{.*}} loc("the copy")
+// CHECK-NEXT: } {loop_annotation = {{.*}}} loc("the copy")
+// CHECK-NEXT: } {loop_annotation = {{.*}}} loc("the copy")
 // CHECK-NEXT: gpu.return loc("{{[^"]*}}locations.mlir":
 gpu.func @loop(%rank: i32, %bars: !bars, %i: index, %src: !tile, %dst: !tile) {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
-      {plan = #tile.copy_plan<bulk, chunk = 64, count = 16, loops = [2, 8],
+      {plan = #tile.copy_plan<bulk, chunk = 64, count = 256, loops = [2, 128],
                               src = {start = 0, steps = [4096, 64]}, dst = {start = 0, steps = [1024, 128]}>}
       : !tile to !tile, !bars loc("the copy")
   gpu.return

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Variant `bulk`: one `cp.async.bulk.shared::cluster.shared::cta` for each chunk, by one thread."""
 
-import itertools
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import TypeAlias
 
 from mlir import ir
 from mlir.dialects import arith, nvvm, scf
@@ -12,11 +11,17 @@ from ..dialects import tile
 from .addresses import Offset, Side, mapped_barrier, plus
 from .threads import one_thread_of
 
-MAX_UNROLLED = {"thread": 8, "warp": 64, "cta": 64}
-"""Copies that are written out; around more there is a loop nest.
+MAX_WRITTEN_OUT = 64
+"""Copies that are written out; around more there is a loop, whose rounds cost time of their own."""
 
-An elected lane issues a copy in one instruction, so that a loop would cost as much again.
-"""
+# Where the number of rounds is known, `ptxas` would write them all out, and then keep the addresses
+# of hundreds of copies in registers, more than there are.
+ROLLED = "#llvm.loop_annotation<unroll = <disable = true>>"
+
+Loop: TypeAlias = tuple[int, int, int]
+"""An extent, and the steps in source and destination, in bytes."""
+Points: TypeAlias = list[tuple[int, int]]
+"""Bytes in source and destination."""
 
 
 def issue(op: tile.CopyAsyncOp) -> None:
@@ -32,75 +37,59 @@ def issue(op: tile.CopyAsyncOp) -> None:
     barrier = mapped_barrier(op.barriers, op.barrier_index, op.rank)
     chunk_bytes = arith.constant(i32, plan.chunk_bytes)
     with one_thread_of(op):
-        for src_bytes, dst_bytes in chunk_offsets(plan, op.issue.value):
+        for src_bytes, dst_bytes in chunk_offsets(plan):
             nvvm.cp_async_bulk_shared_cluster_shared_cta(
                 dst.at(dst_bytes), src.at(src_bytes), barrier, chunk_bytes
             )
 
 
-def chunk_offsets(plan: tile.CopyPlanAttr, issue: str) -> Iterator[tuple[Offset, Offset]]:
+def chunk_offsets(plan: tile.CopyPlanAttr) -> Iterator[tuple[Offset, Offset]]:
     """Yield the byte offsets of the chunks of `plan` from both sides' starts, to build a copy each.
 
-    `issue` says who executes them: "thread", "warp" or "cta". Few chunks yield as many constants.
-    For many, a loop nest is built around those that are yielded, and ends when the iterator does;
-    an elected lane finds the fastest loops written out in it.
+    Few chunks yield as many constants. For many, a loop nest is built around those that are
+    yielded, and ends when the iterator does.
     """
-    loops, src_steps, dst_steps = plan.loops, plan.src_steps, plan.dst_steps
-    limit = MAX_UNROLLED[issue]
-    if issue != "thread":
-        loops, src_steps, dst_steps = split_fastest(loops, src_steps, dst_steps, limit)
-    depth = len(loops)  # of the loops that stay
-    if plan.count <= limit or issue != "thread":
-        while depth and math.prod(loops[depth - 1 :]) <= limit:
-            depth -= 1
-    points = [
-        (dot(point, src_steps[depth:]), dot(point, dst_steps[depth:]))
-        for point in itertools.product(*map(range, loops[depth:]))
-    ]
-    for src, dst in loop_nest(loops[:depth], src_steps[:depth], dst_steps[:depth], 0, 0):
-        for src_bytes, dst_bytes in points:
-            yield plus(src, src_bytes), plus(dst, dst_bytes)
+    loops = list(zip(plan.loops, plan.src_steps, plan.dst_steps, strict=True))
+    points = [(0, 0)]
+    while loops and len(points) * loops[-1][0] <= MAX_WRITTEN_OUT:
+        points = repeated(points, *loops.pop())
+    yield from loop_nest(loops, points, 0, 0)
 
 
-def split_fastest(
-    loops: Sequence[int], src_steps: Sequence[int], dst_steps: Sequence[int], limit: int
-) -> tuple[list[int], list[int], list[int]]:
-    """Cut the last loop in two if it is longer than `limit`, so that the inner one is not."""
-    split = [list(loops), list(src_steps), list(dst_steps)]
-    if loops and loops[-1] > limit:
-        inner = max(n for n in range(1, limit + 1) if loops[-1] % n == 0)
-        if inner > 1:
-            split[0][-1:] = [loops[-1] // inner, inner]
-            for steps in split[1:]:
-                steps[-1:] = [steps[-1] * inner, steps[-1]]
-    return split[0], split[1], split[2]
-
-
-def dot(point: Sequence[int], steps: Sequence[int]) -> int:
-    """Return the sum of the products."""
-    return sum(index * step for index, step in zip(point, steps, strict=True))
+def repeated(points: Points, count: int, src_step: int, dst_step: int) -> Points:
+    """Return the points `count` times, each time a step further on."""
+    return [(src + i * src_step, dst + i * dst_step) for i in range(count) for src, dst in points]
 
 
 def loop_nest(
-    loops: Sequence[int],
-    src_steps: Sequence[int],
-    dst_steps: Sequence[int],
-    src: Offset,
-    dst: Offset,
+    loops: list[Loop], points: Points, src: Offset, dst: Offset
 ) -> Iterator[tuple[Offset, Offset]]:
-    """Build one `scf.for` for each loop and yield, once, the offsets in the innermost body."""
+    """Build an `scf.for` for each loop, and yield the points that are written out in the last.
+
+    That one takes as many steps at a time as may be written out. What its extent leaves over is
+    yielded behind it.
+    """
     if not loops:
-        yield src, dst
+        for src_bytes, dst_bytes in points:
+            yield plus(src, src_bytes), plus(dst, dst_bytes)
         return
+    (extent, src_step, dst_step), *inner_loops = loops
+    taken = 1 if inner_loops else MAX_WRITTEN_OUT // len(points)
+    rounds = extent // taken
     index = ir.IndexType.get()
-    loop = scf.ForOp(
-        arith.constant(index, 0), arith.constant(index, loops[0]), arith.constant(index, 1)
-    )
+    first, last, step = (arith.constant(index, bound) for bound in (0, rounds, 1))
+    loop = scf.ForOp(first, last, step)
+    loop.operation.attributes["loop_annotation"] = ir.Attribute.parse(ROLLED)
     with ir.InsertionPoint(loop.body):
-        inner_src = plus(src, steps_of(loop.induction_variable, src_steps[0]))
-        inner_dst = plus(dst, steps_of(loop.induction_variable, dst_steps[0]))
-        yield from loop_nest(loops[1:], src_steps[1:], dst_steps[1:], inner_src, inner_dst)
+        inner_src = plus(src, steps_of(loop.induction_variable, taken * src_step))
+        inner_dst = plus(dst, steps_of(loop.induction_variable, taken * dst_step))
+        inner_points = repeated(points, taken, src_step, dst_step)
+        yield from loop_nest(inner_loops, inner_points, inner_src, inner_dst)
         scf.yield_([])
+    done = rounds * taken
+    left = repeated(points, extent - done, src_step, dst_step)
+    left = [(src_at + done * src_step, dst_at + done * dst_step) for src_at, dst_at in left]
+    yield from loop_nest([], left, src, dst)
 
 
 def steps_of(count: ir.Value, step_bytes: int) -> ir.Value:

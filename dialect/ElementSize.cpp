@@ -15,9 +15,9 @@ std::optional<int64_t> tile::elementBits(Type type) {
     // Everything upstream stores a bit in a byte of its own; who means packed
     // bits has vectors of them.
     int64_t bits = type.getIntOrFloatBitWidth();
-    bool isPacked = bits == 2 || bits == 4;
-    return isPacked || (bits % 8 == 0 && bits != 0) ? std::optional(bits)
-                                                    : std::nullopt;
+    // Other widths than powers of two, i24 for one, are padded to the next.
+    return bits != 1 && llvm::isPowerOf2_64(bits) ? std::optional(bits)
+                                                  : std::nullopt;
   }
   if (auto complex = dyn_cast<ComplexType>(type)) {
     std::optional<int64_t> part = elementBits(complex.getElementType());
@@ -30,9 +30,12 @@ std::optional<int64_t> tile::elementBits(Type type) {
   int64_t part = element.isIndex() ? 64 : 0, bits = 0;
   if (element.isIntOrFloat())
     part = element.getIntOrFloatBitWidth();
-  // Vectors of other sizes are padded in memory.
+  // Vectors of other sizes are padded in memory, and of more dimensions it is
+  // their rows.
   std::optional<int64_t> count = layout::product(vector.getShape());
-  if (!count || llvm::MulOverflow(part, *count, bits) || bits < 8 ||
+  int64_t row = 0, width = vector.getRank() ? vector.getShape().back() : 1;
+  if (!count || llvm::MulOverflow(part, width, row) || row < 8 ||
+      !llvm::isPowerOf2_64(row) || llvm::MulOverflow(part, *count, bits) ||
       !llvm::isPowerOf2_64(bits))
     return std::nullopt;
   return bits;

@@ -3,6 +3,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 #include <mutex>
 
@@ -23,6 +24,35 @@ Operation *tile::TileDialect::materializeConstant(OpBuilder &builder,
                                                   Attribute value, Type type,
                                                   Location loc) {
   return arith::ConstantOp::materialize(builder, value, type, loc);
+}
+
+LogicalResult
+tile::TileDialect::verifyOperationAttribute(Operation *op,
+                                            NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  Attribute value = attribute.getValue();
+  if (name == "tile.insert_sync") {
+    if (!isa<FunctionOpInterface, gpu::LaunchOp>(op))
+      return op->emitOpError("must be a kernel or a gpu.launch to have '")
+             << name << "'";
+    if (!isa<UnitAttr>(value))
+      return op->emitOpError("'")
+             << name << "' must be a unit attribute, got " << value;
+    return success();
+  }
+  if (name == "tile.alignment" || name == "tile.dynamic_shared_memory_front") {
+    if (!isa<IntegerAttr>(value))
+      return op->emitOpError("'")
+             << name << "' must be a number of bytes, got " << value;
+    return success();
+  }
+  if (name == "tile.kernels")
+    return success();
+  InFlightDiagnostic diag = op->emitOpError("has the attribute '")
+                            << name << "', which is not known";
+  diag.attachNote() << "known are tile.insert_sync, tile.alignment, "
+                       "tile.dynamic_shared_memory_front and tile.kernels";
+  return diag;
 }
 
 namespace {

@@ -12,11 +12,21 @@ def Tile_Dialect : Dialect {
     The CTAs of a cluster can write into each other's shared memory. This dialect has the ops for
     it that upstream lacks; buffers are memrefs in `#gpu.address_space<workgroup>`, barriers are
     `!nvgpu.mbarrier.group`, and everything else is said with upstream's ops.
+
+    Attributes on ops of others; no other attribute may begin with `tile.`:
+
+    - `tile.insert_sync`, a unit attribute of a kernel or a `gpu.launch`, asks `tile-insert-sync` for
+      the fences and cluster barriers that its copies need.
+    - `tile.alignment = N : i64` on `gpu.dynamic_shared_memory` asks for an alignment of N bytes.
+    - `tile.dynamic_shared_memory_front = N : i64` on a kernel says how many bytes of its dynamic
+      shared memory `tile-place-shared-memory` has taken, at the front.
+    - `tile.kernels` on a compiled module describes its kernels to whoever launches them.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
                            "::mlir::nvgpu::NVGPUDialect"];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;
   let extraClassDeclaration = "void registerAttributes();";
 }
 

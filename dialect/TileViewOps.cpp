@@ -20,7 +20,7 @@ static LayoutAttr layoutOf(MemRefType type) {
 template <typename Op>
 static LogicalResult
 foldOffsets(Op op, OperandRange offsets, ArrayRef<int64_t> staticOffsets,
-            PatternRewriter &rewriter,
+            function_ref<bool(ArrayRef<int64_t>)> isValid,
             function_ref<void(ArrayRef<int64_t>, ValueRange)> replace) {
   SmallVector<int64_t> known(staticOffsets);
   SmallVector<Value> rest;
@@ -38,7 +38,8 @@ foldOffsets(Op op, OperandRange offsets, ArrayRef<int64_t> staticOffsets,
       rest.push_back(value);
     }
   }
-  if (!changed)
+  // What is wrong may stand where it is never executed.
+  if (!changed || !isValid(known))
     return failure();
   replace(known, rest);
   return success();
@@ -100,7 +101,16 @@ LogicalResult ViewOp::verify() {
 void ViewOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                          MLIRContext *) {
   patterns.add(+[](ViewOp op, PatternRewriter &rewriter) {
-    return foldOffsets(op, op.getOffset(), op.getStaticOffset(), rewriter,
+    auto isValid = [&](ArrayRef<int64_t> known) {
+      MemRefType source = op.getSourceType();
+      std::optional<int64_t> span =
+          layout::cosize(layoutOf(op.getResultType()).getLayout());
+      int64_t end = 0;
+      return source.isDynamicDim(0) ||
+             (!llvm::AddOverflow(known[0], *span, end) &&
+              end <= source.getDimSize(0));
+    };
+    return foldOffsets(op, op.getOffset(), op.getStaticOffset(), isValid,
                        [&](ArrayRef<int64_t> known, ValueRange rest) {
                          rewriter.replaceOpWithNewOp<ViewOp>(
                              op, op.getResultType(), op.getSource(), rest,
@@ -221,6 +231,19 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
   return isWhole ? OpFoldResult(getSource()) : OpFoldResult();
 }
 
+/// Whether there is a slice at these offsets, and `type` is its type.
+static bool isSlice(MemRefType source, ArrayRef<int64_t> staticOffsets,
+                    ArrayRef<int64_t> sizes, MemRefType type) {
+  for (auto [dim, offset, size] : llvm::enumerate(staticOffsets, sizes))
+    if (!ShapedType::isDynamic(offset) &&
+        offset > source.getDimSize(dim) - size)
+      return false;
+  unsigned dimension = 0;
+  std::optional<MemRefType> inferred =
+      SliceOp::inferResultType(source, staticOffsets, sizes, dimension);
+  return inferred && isSliceType(*inferred, type);
+}
+
 /// A slice of a slice is one of the first source, where no two run-time offsets
 /// would have to be added.
 static LogicalResult mergeSlices(SliceOp op, PatternRewriter &rewriter) {
@@ -247,14 +270,7 @@ static LogicalResult mergeSlices(SliceOp op, PatternRewriter &rewriter) {
       return failure();
     }
   }
-  unsigned dimension = 0;
-  for (auto [dim, offset, size] : llvm::enumerate(known, op.getSizes()))
-    if (!ShapedType::isDynamic(offset) &&
-        offset > outer.getSourceType().getDimSize(dim) - size)
-      return failure();
-  std::optional<MemRefType> inferred = SliceOp::inferResultType(
-      outer.getSourceType(), known, op.getSizes(), dimension);
-  if (!inferred || !isSliceType(*inferred, op.getResultType()))
+  if (!isSlice(outer.getSourceType(), known, op.getSizes(), op.getResultType()))
     return failure();
   rewriter.replaceOpWithNewOp<SliceOp>(
       op, op.getResultType(), outer.getSource(), rest, known, op.getSizes());
@@ -265,7 +281,11 @@ void SliceOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                           MLIRContext *) {
   patterns.add(mergeSlices);
   patterns.add(+[](SliceOp op, PatternRewriter &rewriter) {
-    return foldOffsets(op, op.getOffsets(), op.getStaticOffsets(), rewriter,
+    auto isValid = [&](ArrayRef<int64_t> known) {
+      return isSlice(op.getSourceType(), known, op.getSizes(),
+                     op.getResultType());
+    };
+    return foldOffsets(op, op.getOffsets(), op.getStaticOffsets(), isValid,
                        [&](ArrayRef<int64_t> known, ValueRange rest) {
                          rewriter.replaceOpWithNewOp<SliceOp>(
                              op, op.getResultType(), op.getSource(), rest,
@@ -290,7 +310,11 @@ OpFoldResult OffsetOp::fold(FoldAdaptor) {
 
 LogicalResult AssumeMultipleOp::verify() {
   if (getDivisor() < 1)
-    return emitOpError("divisor must be at least 1 (a1), got ") << getDivisor();
+    return emitOpError("divisor must be at least 1 (m1), got ") << getDivisor();
+  if (auto type = dyn_cast<IntegerType>(getValue().getType());
+      type && !llvm::isIntN(std::min(type.getWidth(), 64u), getDivisor()))
+    return emitOpError("divisor must be a number of the type ")
+           << type << " (m2), got " << getDivisor();
   return success();
 }
 
@@ -298,7 +322,10 @@ OpFoldResult AssumeMultipleOp::fold(FoldAdaptor adaptor) {
   if (getDivisor() == 1)
     return getValue();
   auto constant = dyn_cast_or_null<IntegerAttr>(adaptor.getValue());
-  if (constant && constant.getValue().getSExtValue() % getDivisor() == 0)
+  std::optional<int64_t> number;
+  if (constant)
+    number = constant.getValue().trySExtValue();
+  if (number && *number % getDivisor() == 0)
     return getValue();
   auto inner = getValue().getDefiningOp<AssumeMultipleOp>();
   if (inner && inner.getDivisor() % getDivisor() == 0)

@@ -150,7 +150,8 @@ def Tile_AssumeMultipleOp : Op<Tile_Dialect, "assume_multiple",
 
     **Constraints**
 
-    - `a1`: `divisor` is at least 1.
+    - `m1`: `divisor` is at least 1.
+    - `m2`: `divisor` is a number of the type of `value`.
 
     **Example**
 

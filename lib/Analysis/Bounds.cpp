@@ -140,11 +140,11 @@ bool tile::buildBoundsCheck(OpBuilder &builder, Location loc, StringRef side,
   Value first = add(offset, constant(reached->lowest));
   Value last = add(offset, constant(reached->highest));
   if (tile.layout.swizzle) {
-    // A swizzle keeps elements in their block.
-    Value block = constant(tile.layout.swizzle->block());
-    auto blockOf = [&](Value element) {
-      return multiply(arith::DivSIOp::create(builder, loc, element, block),
-                      block);
+    // A swizzle keeps elements in their block, a power of two; the one before
+    // element 0 begins below it.
+    Value mask = constant(-tile.layout.swizzle->block());
+    auto blockOf = [&](Value element) -> Value {
+      return arith::AndIOp::create(builder, loc, element, mask);
     };
     first = blockOf(first);
     last = add(blockOf(last), constant(tile.layout.swizzle->block() - 1));

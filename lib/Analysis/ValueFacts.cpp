@@ -51,8 +51,25 @@ std::optional<std::array<int64_t, 3>> tile::knownExtents(Operation *kernel,
   return sizes;
 }
 
-static int64_t divisorOf(Value value, int depth);
-static std::optional<Interval> rangeOf(Value value, int depth);
+namespace {
+/// What is read of values, each once for each depth: the operands of affine
+/// maps may be the same value many times over.
+class Reader {
+public:
+  int64_t divisorOf(Value value, int depth);
+  std::optional<Interval> rangeOf(Value value, int depth);
+
+private:
+  int64_t readDivisor(Value value, int depth);
+  std::optional<Interval> readRange(Value value, int depth);
+  int64_t divisorOfAffine(affine::AffineApplyOp op, int depth);
+  std::optional<Interval> rangeOfAffine(affine::AffineApplyOp op, int depth);
+  std::optional<Interval> rangeOfLoop(scf::ForOp loop, int depth);
+
+  llvm::DenseMap<std::pair<Value, int>, int64_t> divisors;
+  llvm::DenseMap<std::pair<Value, int>, std::optional<Interval>> ranges;
+};
+} // namespace
 
 /// What an affine expression is made of, seen as values.
 template <typename Result>
@@ -77,7 +94,7 @@ static Result visitAffine(
                  binary.getRHS());
 }
 
-static int64_t divisorOfAffine(affine::AffineApplyOp op, int depth) {
+int64_t Reader::divisorOfAffine(affine::AffineApplyOp op, int depth) {
   return visitAffine<int64_t>(
       op.getAffineMap().getResult(0), op.getAffineMap().getNumDims(),
       op.getMapOperands(), [&](Value value) { return divisorOf(value, depth); },
@@ -110,7 +127,16 @@ static scf::ForOp loopOf(Value value) {
   return loop && loop.getInductionVar() == value ? loop : scf::ForOp();
 }
 
-static int64_t divisorOf(Value value, int depth) {
+int64_t Reader::divisorOf(Value value, int depth) {
+  auto known = divisors.find({value, depth});
+  if (known != divisors.end())
+    return known->second;
+  int64_t divisor = readDivisor(value, depth);
+  divisors[{value, depth}] = divisor;
+  return divisor;
+}
+
+int64_t Reader::readDivisor(Value value, int depth) {
   if (std::optional<int64_t> constant = constantOf(value))
     return magnitude(*constant);
   if (depth == 0)
@@ -135,15 +161,26 @@ static int64_t divisorOf(Value value, int depth) {
     if (std::optional<int64_t> by = constantOf(op->getOperand(1));
         by && *by >= 0 && *by < 31)
       return clampDivisor(operand(0) << *by);
-  if (isa<arith::RemUIOp, arith::RemSIOp>(op))
+  // What is less than zero is 2^n more to whoever takes it for unsigned, of
+  // which odd numbers do not divide that.
+  auto unsignedOperand = [&](unsigned index) {
+    std::optional<Interval> range = rangeOf(op->getOperand(index), depth - 1);
+    int64_t divisor = operand(index);
+    return range && range->lowest >= 0 ? divisor : divisor & -divisor;
+  };
+  if (isa<arith::RemSIOp>(op))
     return std::gcd(operand(0), operand(1));
+  if (isa<arith::RemUIOp>(op))
+    return std::gcd(unsignedOperand(0), unsignedOperand(1));
   if (isa<arith::DivUIOp, arith::DivSIOp>(op)) {
-    int64_t by = constantOf(op->getOperand(1)).value_or(0), from = operand(0);
+    int64_t by = constantOf(op->getOperand(1)).value_or(0);
+    int64_t from = isa<arith::DivUIOp>(op) ? unsignedOperand(0) : operand(0);
     return by > 0 && from % by == 0 ? from / by : 1;
   }
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-          arith::ExtUIOp>(op))
+  if (isa<arith::IndexCastOp, arith::ExtSIOp>(op))
     return operand(0);
+  if (isa<arith::IndexCastUIOp, arith::ExtUIOp>(op))
+    return unsignedOperand(0);
   if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
     return divisorOfAffine(apply, depth - 1);
   if (auto assume = dyn_cast<AssumeMultipleOp>(op)) {
@@ -153,7 +190,9 @@ static int64_t divisorOf(Value value, int depth) {
   return 1;
 }
 
-int64_t tile::divisorOf(Value value) { return ::divisorOf(value, kDepth); }
+int64_t tile::divisorOf(Value value) {
+  return Reader().divisorOf(value, kDepth);
+}
 
 static std::optional<Interval> add(std::optional<Interval> a,
                                    std::optional<Interval> b) {
@@ -196,8 +235,8 @@ static std::optional<Interval> modulo(std::optional<Interval> a, int64_t by) {
   return Interval{0, by - 1};
 }
 
-static std::optional<Interval> rangeOfAffine(affine::AffineApplyOp op,
-                                             int depth) {
+std::optional<Interval> Reader::rangeOfAffine(affine::AffineApplyOp op,
+                                              int depth) {
   using Maybe = std::optional<Interval>;
   return visitAffine<Maybe>(
       op.getAffineMap().getResult(0), op.getAffineMap().getNumDims(),
@@ -237,7 +276,7 @@ rangeOfId(Operation *op, StringRef sizes, gpu::Dimension dimension,
   return Interval{0, extent - 1};
 }
 
-static std::optional<Interval> rangeOfLoop(scf::ForOp loop, int depth) {
+std::optional<Interval> Reader::rangeOfLoop(scf::ForOp loop, int depth) {
   std::optional<Interval> lower = rangeOf(loop.getLowerBound(), depth);
   std::optional<Interval> upper = rangeOf(loop.getUpperBound(), depth);
   std::optional<int64_t> step = constantOf(loop.getStep());
@@ -250,7 +289,27 @@ static std::optional<Interval> rangeOfLoop(scf::ForOp loop, int depth) {
   return Interval{lower->lowest, last};
 }
 
-static std::optional<Interval> rangeOf(Value value, int depth) {
+/// Whether the type of `value` has the numbers; the index type counts as 64
+/// bits.
+static bool holds(Value value, Interval range) {
+  auto type = dyn_cast<IntegerType>(value.getType());
+  return !type || type.getWidth() >= 64 ||
+         (llvm::isIntN(type.getWidth(), range.lowest) &&
+          llvm::isIntN(type.getWidth(), range.highest));
+}
+
+std::optional<Interval> Reader::rangeOf(Value value, int depth) {
+  auto known = ranges.find({value, depth});
+  if (known != ranges.end())
+    return known->second;
+  std::optional<Interval> range = readRange(value, depth);
+  if (range && !holds(value, *range))
+    range = std::nullopt;
+  ranges[{value, depth}] = range;
+  return range;
+}
+
+std::optional<Interval> Reader::readRange(Value value, int depth) {
   if (std::optional<int64_t> constant = constantOf(value))
     return Interval{*constant, *constant};
   if (depth == 0)
@@ -306,7 +365,7 @@ static std::optional<Interval> rangeOf(Value value, int depth) {
 }
 
 std::optional<Interval> tile::rangeOf(Value value) {
-  return ::rangeOf(value, kDepth);
+  return Reader().rangeOf(value, kDepth);
 }
 
 static std::string nameOf(Value value) {

@@ -105,14 +105,53 @@ static std::optional<int64_t> knownClusterSize(Operation *device,
   return std::nullopt;
 }
 
+static LogicalResult checkOnDevice(Operation *op) {
+  if (deviceCodeAround(op))
+    return success();
+  InFlightDiagnostic diag =
+      op->emitOpError("must stand in device code, got a host function");
+  diag.attachNote() << "move it into a gpu.func or the body of a gpu.launch";
+  return diag;
+}
+
+/// Refuses launches that break what the kernel says of itself, as far as both
+/// are constants: copies of a warp or a CTA are planned by it.
+static LogicalResult checkLaunch(gpu::LaunchFuncOp launch) {
+  Operation *kernel =
+      SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr());
+  if (!kernel)
+    return success();
+  auto check = [&](StringRef name, gpu::KernelDim3 sizes) -> LogicalResult {
+    auto known = knownExtents(kernel, name);
+    if (!known)
+      return success();
+    const std::array<Value, 3> given{sizes.x, sizes.y, sizes.z};
+    constexpr std::array<StringLiteral, 3> names{"x", "y", "z"};
+    for (auto [dimension, value, extent] :
+         llvm::zip_equal(names, given, *known)) {
+      std::optional<int64_t> size = constantOf(value);
+      if (!size || *size == extent)
+        continue;
+      InFlightDiagnostic diag = launch.emitOpError("must launch ");
+      diag << launch.getKernelName() << " with the size that its " << name
+           << " says, " << extent << " along " << dimension << ", got "
+           << *size;
+      diag.attachNote() << "change the launch or the attribute";
+      return diag;
+    }
+    return success();
+  };
+  if (failed(check("known_block_size", launch.getBlockSizeOperandValues())))
+    return failure();
+  if (launch.hasClusterSize())
+    return check("known_cluster_size", launch.getClusterSizeOperandValues());
+  return success();
+}
+
 static LogicalResult checkSurroundings(CopyAsyncOp op, Operation *scope) {
+  if (failed(checkOnDevice(op)))
+    return failure();
   Operation *device = deviceCodeAround(op);
-  if (!device) {
-    InFlightDiagnostic diag =
-        op.emitOpError("must stand in device code, got a host function");
-    diag.attachNote() << "move it into a gpu.func or the body of a gpu.launch";
-    return diag;
-  }
   std::optional<int64_t> size = knownClusterSize(device, scope);
   if (!size)
     return success();
@@ -311,12 +350,16 @@ struct AnalyzeLayout : tile::impl::TileAnalyzeLayoutBase<AnalyzeLayout> {
 
   void runOnOperation() override {
     Operation *root = getOperation();
-    bool allPlanned = true;
-    root->walk([&](CopyAsyncOp op) {
-      if (failed(analyze(op, root, bounds, remarks)))
-        allPlanned = false;
+    bool isRight = true;
+    root->walk([&](Operation *op) {
+      if (auto copy = dyn_cast<CopyAsyncOp>(op))
+        isRight &= succeeded(analyze(copy, root, bounds, remarks));
+      else if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op))
+        isRight &= succeeded(checkLaunch(launch));
+      else if (isa<ArriveOp, ExpectOp, WaitOp>(op))
+        isRight &= succeeded(checkOnDevice(op));
     });
-    if (!allPlanned)
+    if (!isRight)
       signalPassFailure();
   }
 };

@@ -107,7 +107,7 @@ static bool isInBounds(VectorTransferOpInterface op, unsigned dim) {
 }
 
 /// What divides the offset, before the swizzle, of the first element of every
-/// row of the vector.
+/// run of the vector in the fastest mode of its last dimension.
 static int64_t divisorOfRows(VectorTransferOpInterface op,
                              const layout::Layout &layout) {
   Offset offset = offsetOf(op.getBase());
@@ -117,10 +117,13 @@ static int64_t divisorOfRows(VectorTransferOpInterface op,
   if (offset.overflowed)
     return 1;
   int64_t divisor = std::gcd(offset.known, runtimeDivisor(offset));
-  for (int64_t dim = 0; dim + 1 < op.getVectorType().getRank(); ++dim)
-    if (auto along = dimensionOf(op.getPermutationMap(), dim))
-      for (layout::Mode mode : layout.dimensions[*along])
+  int64_t rank = op.getVectorType().getRank();
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (auto along = dimensionOf(op.getPermutationMap(), dim)) {
+      ArrayRef<layout::Mode> modes = layout.dimensions[*along];
+      for (layout::Mode mode : dim + 1 == rank ? modes.drop_back() : modes)
         divisor = std::gcd(divisor, mode.stride);
+    }
   return divisor;
 }
 

@@ -80,6 +80,15 @@ def TileAttachTarget : Pass<"tile-attach-target", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
+def TileCheckLowered : Pass<"tile-check-lowered"> {
+  let summary = "Refuse, at its place, what the translation to LLVM IR would not know";
+  let description = [{
+    Run on a `gpu.module` once it is converted, or on the outermost module once host code is. Upstream's
+    conversions leave alone what they do not know, and the translation then fails without a place, or
+    ends the process.
+  }];
+}
+
 def TilePlaceSharedMemory : Pass<"tile-place-shared-memory", "::mlir::ModuleOp"> {
   let summary = "Give every workgroup buffer its bytes and its place in shared memory";
   let description = [{

@@ -16,6 +16,7 @@ from .compiler import compile, context, lower, parse, parse_file  # noqa: E402
 from .entry_points import load_entry_points  # noqa: E402
 from .runtime.errors import (  # noqa: E402
     CompileError,
+    CompileWarning,
     DeviceUnavailable,
     EmulatorError,
     Error,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CompileError",
+    "CompileWarning",
     "Cost",
     "DeviceUnavailable",
     "EmulatorError",

@@ -174,22 +174,6 @@ def is_known_program() -> bool:
     return all(variants.is_identified(function) for function in outside)
 
 
-@contextlib.contextmanager
-def diagnostics_of(context: ir.Context, *, silent: bool = False) -> Iterator[list[str]]:
-    """Give a list of what is said in `context`, which nobody else hears if `silent`."""
-    said: list[str] = []
-
-    def count(diagnostic: ir.Diagnostic) -> bool:
-        said.append(diagnostic.message)
-        return silent
-
-    handler = context.attach_diagnostic_handler(count)
-    try:
-        yield said
-    finally:
-        handler.detach()
-
-
 @functools.cache
 def _compiler_digest() -> bytes:
     """Return the digest of all that compiles: this package's files, and the versions below it."""

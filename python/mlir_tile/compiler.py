@@ -13,7 +13,7 @@ from mlir.passmanager import PassManager
 
 from . import pipeline
 from .binaries import embedded_ptx
-from .diagnostics import compile_error
+from .diagnostics import compile_error, diagnostics_of, warn_of
 from .kernel_table import KERNEL_TABLE, kernel_table
 from .target import DEFAULT_CHIP, DEFAULT_FEATURES, ptx_versions
 
@@ -119,8 +119,10 @@ def compile(
     Callable are the `func.func`s with the attribute `llvm.emit_c_interface`. `chip`, `features` and
     `line_info` are those of `lower`; `opt_level` is LLVM's, 0 to 3, for device and host. What has
     been compiled before is taken from the cache on disk: `cache` True uses it, False does not, None
-    leaves it to the environment, where `TILE_CACHE=0` turns it off. Its warnings come again where
-    the program is found there. Raises as `lower` does.
+    leaves it to the environment, where `TILE_CACHE=0` turns it off.
+
+    What the compiler warns of is a `CompileWarning`, also where the program is found in the cache.
+    Raises as `lower` does.
     """
     from . import cache as disk
     from .runtime.executable import Executable
@@ -137,19 +139,22 @@ def compile(
     if store and (found := store.load(key, module.context)):
         executable, warned = found
         if warned:
-            analyze()
+            with diagnostics_of(module.context) as said:
+                analyze()
+            warn_of(said, stacklevel=2)
         return executable
     signatures = signatures_of(module)
-    with disk.diagnostics_of(module.context) as said:
+    with diagnostics_of(module.context) as said:
         lowered = lower(
             module, "ptx", chip=chip, features=features, opt_level=opt_level, line_info=line_info
         )
     made = Executable(lowered, embedded_ptx(lowered), signatures, opt_level)
     if store:
         # The analysis is short, and can say again what it said. Nothing else can.
-        with disk.diagnostics_of(module.context, silent=True) as again:
+        with diagnostics_of(module.context, silent=True) as again:
             if said:
                 analyze()
         if said == again:
             store.store(key, made, warned=bool(said))
+    warn_of(said, stacklevel=2)
     return made

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
+from collections.abc import Iterator
+
 from mlir import ir
 
-from .runtime.errors import CompileError
+from .runtime.errors import CompileError, CompileWarning
 
 
 def compile_error(what: str, error: ir.MLIRError) -> CompileError:
@@ -14,7 +18,30 @@ def compile_error(what: str, error: ir.MLIRError) -> CompileError:
     return CompileError("\n".join(diagnostics) or what, diagnostics)
 
 
-def diagnostic_lines(info: ir.DiagnosticInfo) -> list[str]:
+@contextlib.contextmanager
+def diagnostics_of(context: ir.Context, *, silent: bool = False) -> Iterator[list[str]]:
+    """Give a list of what is said in `context`, which nobody else hears if `silent`."""
+    said: list[str] = []
+
+    def note(diagnostic: ir.Diagnostic) -> bool:
+        said.append("\n".join(diagnostic_lines(diagnostic)))
+        return silent
+
+    handler = context.attach_diagnostic_handler(note)
+    try:
+        yield said
+    finally:
+        handler.detach()
+
+
+def warn_of(said: list[str], stacklevel: int) -> None:
+    """Issue a `CompileWarning` for each warning among what was said."""
+    for text in said:
+        if ": warning: " in text.partition("\n")[0]:
+            warnings.warn(text, CompileWarning, stacklevel=stacklevel + 1)
+
+
+def diagnostic_lines(info: ir.DiagnosticInfo | ir.Diagnostic) -> list[str]:
     """Return a diagnostic and its notes as lines of `place: severity: message`."""
     severity = info.severity.name.lower()
     lines = [f"{place(info.location)}: {severity}: {info.message}"]

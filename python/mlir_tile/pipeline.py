@@ -74,14 +74,13 @@ def nvvm(options: Options) -> str:
             "convert-vector-to-scf",
             "convert-scf-to-cf",
             "convert-nvvm-to-llvm",
-            "convert-func-to-llvm",
             "expand-strided-metadata",
             "lower-affine",
-            "convert-arith-to-llvm",
             "convert-index-to-llvm",
             "canonicalize",
             "cse",
-            "gpu.module(convert-gpu-to-nvvm, canonicalize, cse, reconcile-unrealized-casts)",
+            "gpu.module(convert-gpu-to-nvvm, canonicalize, cse, reconcile-unrealized-casts, "
+            "tile-check-lowered)",
             # The translation to LLVM IR drops places that are in no function's scope.
             "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}"
             if options.line_info
@@ -106,6 +105,7 @@ def embed(options: Options) -> str:
             "canonicalize",
             "cse",
             "reconcile-unrealized-casts",
+            "tile-check-lowered",
         ]
     )
 

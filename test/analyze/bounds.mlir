@@ -4,6 +4,8 @@
 
 #wg = #gpu.address_space<workgroup>
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>
+!swizzled = memref<8x64xf16, #tile.layout<(8, 64) : (64, 1), swizzle = <3, 3, 3>>, #wg>
+!column = memref<8x8xf16, #tile.layout<(8, 8) : (64, 1), offset = ?, swizzle = <3, 3, 3>>, #wg>
 
 gpu.module @kernels {
 
@@ -17,6 +19,21 @@ gpu.func @any_row(%rank: i32, %bars: !bars, %i: index, %j: index)
   %from = memref.subview %src[%j, 0] [1, 64] [1, 1] : memref<64x64xf16, #wg> to memref<1x64xf16, strided<[64, 1], offset: ?>, #wg>
   tile.copy_async %from to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<1x64xf16, strided<[64, 1], offset: ?>, #wg> to memref<1x64xf16, #wg>, !bars
+  gpu.return
+}
+
+// What begins before element 0 of a swizzled tile begins in the block before it.
+// CHECK-LABEL: gpu.func @any_column(
+// CHECK: %[[MASK:.*]] = arith.constant -64 : index
+// CHECK: %[[FIRST:.*]] = arith.andi %{{.*}}, %[[MASK]] : index
+// CHECK: %[[LAST:.*]] = arith.andi %{{.*}}, %[[MASK]] : index
+// CHECK: cf.assert %{{.*}}, "tile.copy_async: the source leaves its buffer"
+gpu.func @any_column(%rank: i32, %bars: !bars, %i: index, %j: index)
+    workgroup(%src: !swizzled, %dst: memref<8x8xf16, #wg>) kernel {
+  %aligned = tile.assume_multiple %j, 8 : index
+  %from = tile.slice %src[0, %aligned] [8, 8] : !swizzled to !column
+  tile.copy_async %from to %dst cta(%rank) mbarrier(%bars[%i])
+      : !column to memref<8x8xf16, #wg>, !bars
   gpu.return
 }
 

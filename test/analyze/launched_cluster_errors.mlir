@@ -48,3 +48,55 @@ func.func @main() {
   return
 }
 }
+
+// -----
+
+// A kernel is launched with the sizes that it says.
+!bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>
+module attributes {gpu.container_module} {
+gpu.module @kernels {
+gpu.func @said() kernel attributes {known_block_size = array<i32: 64, 1, 1>,
+                                    known_cluster_size = array<i32: 2, 1, 1>} {
+  gpu.return
+}
+}
+func.func @main(%some: index) {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  gpu.launch_func @kernels::@said clusters in (%c2, %c1, %c1) blocks in (%c2, %c1, %c1)
+      threads in (%c64, %c1, %c1)
+  gpu.launch_func @kernels::@said blocks in (%c2, %c1, %c1) threads in (%some, %c1, %c1)
+  // expected-error @+2 {{'gpu.launch_func' op must launch "said" with the size that its known_block_size says, 64 along x, got 32}}
+  // expected-note @+1 {{change the launch or the attribute}}
+  gpu.launch_func @kernels::@said blocks in (%c2, %c1, %c1) threads in (%c32, %c2, %c1)
+  // expected-error @+2 {{'gpu.launch_func' op must launch "said" with the size that its known_block_size says, 1 along y, got 2}}
+  // expected-note @+1 {{change the launch or the attribute}}
+  gpu.launch_func @kernels::@said blocks in (%c2, %c1, %c1) threads in (%c64, %c2, %c1)
+  // expected-error @+2 {{'gpu.launch_func' op must launch "said" with the size that its known_cluster_size says, 2 along x, got 4}}
+  // expected-note @+1 {{change the launch or the attribute}}
+  gpu.launch_func @kernels::@said clusters in (%c4, %c1, %c1) blocks in (%c4, %c1, %c1)
+      threads in (%c64, %c1, %c1)
+  return
+}
+}
+
+// -----
+
+// The protocol's ops stand in device code, too.
+!bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>
+func.func @host(%bars: !bars, %i: index, %rank: i32, %parity: i1,
+                %tile: memref<16xf32, #gpu.address_space<workgroup>>) {
+  // expected-error @+2 {{'tile.arrive' op must stand in device code, got a host function}}
+  // expected-note @+1 {{move it into a gpu.func or the body of a gpu.launch}}
+  tile.arrive %bars[%i] cta(%rank) : !bars
+  // expected-error @+2 {{'tile.expect' op must stand in device code, got a host function}}
+  // expected-note @+1 {{move it into a gpu.func or the body of a gpu.launch}}
+  tile.expect %bars[%i] for %tile : !bars, memref<16xf32, #gpu.address_space<workgroup>>
+  // expected-error @+2 {{'tile.wait' op must stand in device code, got a host function}}
+  // expected-note @+1 {{move it into a gpu.func or the body of a gpu.launch}}
+  tile.wait %bars[%i] parity(%parity) : !bars
+  return
+}

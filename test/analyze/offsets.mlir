@@ -48,6 +48,30 @@ gpu.func @loop_from_2(%rank: i32, %bars: !bars, %i: index, %n: index) workgroup(
   gpu.return
 }
 
+// 160 is -96 to who reads 8 bits with a sign, of which 3 is a divisor.
+gpu.func @widened(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !rows, %dst: !dst) kernel {
+  %c96 = arith.constant 96 : i8
+  %c3 = arith.constant 3 : i32
+  %wide = arith.extui %c96 : i8 to i32
+  %third = arith.divui %wide, %c3 : i32
+  %at = arith.index_cast %third : i32 to index
+  %from = memref.subview %src[%at] [16] [1] : !rows to !part
+  tile.copy_async %from to %dst cta(%rank) mbarrier(%bars[%i]) : !part to !dst, !bars
+  gpu.return
+}
+gpu.func @widened_160(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !rows, %dst: !dst) kernel {
+  %c160 = arith.constant 160 : i8
+  %c3 = arith.constant 3 : i32
+  %wide = arith.extui %c160 : i8 to i32
+  %third = arith.divui %wide, %c3 : i32
+  %at = arith.index_cast %third : i32 to index
+  %from = memref.subview %src[%at] [16] [1] : !rows to !part
+  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got a run-time offset that is a multiple of 4 bytes}}
+  // expected-note @+1 {{make the offset a multiple of 4 elements}}
+  tile.copy_async %from to %dst cta(%rank) mbarrier(%bars[%i]) : !part to !dst, !bars
+  gpu.return
+}
+
 // Shifts, casts, sums, remainders and thread numbers.
 gpu.func @arithmetic(%rank: i32, %bars: !bars, %i: index, %x: i32) workgroup(%src: !rows, %dst: !dst) kernel {
   %c2 = arith.constant 2 : index

@@ -139,13 +139,13 @@ gpu.func @one_element(%rank: i32, %bars: !bars, %i: index)
   gpu.return
 }
 
-// (3,8):(8,1) of 3 bytes: 24 bytes a row, 72 in one piece is no multiple of 16, 144 is.
-// CHECK-LABEL: gpu.func @three_byte_elements(
+// (6,3):(3,1) of 8 bytes: 24 bytes a row are no multiple of 16, 144 in one piece are.
+// CHECK-LABEL: gpu.func @rows_of_24_bytes(
 // CHECK: plan = #tile.copy_plan<bulk, chunk = 144, count = 1, loops = [], src = {start = 0, steps = []}, dst = {start = 0, steps = []}>
-gpu.func @three_byte_elements(%rank: i32, %bars: !bars, %i: index)
-    workgroup(%src: memref<6x8xi24, #wg>, %dst: memref<6x8xi24, #wg>) kernel {
+gpu.func @rows_of_24_bytes(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: memref<6x3xi64, #wg>, %dst: memref<6x3xi64, #wg>) kernel {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
-      : memref<6x8xi24, #wg> to memref<6x8xi24, #wg>, !bars
+      : memref<6x3xi64, #wg> to memref<6x3xi64, #wg>, !bars
   gpu.return
 }
 

@@ -177,6 +177,35 @@ def test_a_huge_kernel_is_refused_at_its_line(body: str, message: str, worker: W
     assert "error: " in outcome.stderr and message in outcome.stderr, outcome.stderr[:2000]
 
 
+def test_offsets_of_many_paths_are_read_once(worker: Worker) -> None:
+    """Each value is used four times by the next: 4^14 ways lead to the first."""
+    map_ = "affine_map<(a, b, c, d) -> (a + b + c + d)>"
+    chain = "\n".join(
+        f"%a{i + 1} = affine.apply {map_}(%a{i}, %a{i}, %a{i}, %a{i})" for i in range(14)
+    )
+    outcome = worker.run(
+        "program",
+        f"""
+!bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>
+!src = memref<1024xf32, #gpu.address_space<workgroup>>
+!dst = memref<16xf32, #gpu.address_space<workgroup>>
+!part = memref<16xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
+gpu.module @kernels {{
+  gpu.func @k(%rank: i32, %a0: index, %bars: !bars) workgroup(%src: !src, %dst: !dst) kernel {{
+    %c0 = arith.constant 0 : index
+    {chain}
+    %part = memref.subview %src[%a14] [16] [1] : !src to !part
+    tile.copy_async %part to %dst cta(%rank) mbarrier(%bars[%c0]) : !part to !dst, !bars
+    gpu.return
+  }}
+}}
+""".encode(),
+    )
+    assert outcome.status == 1, outcome.stderr
+    assert "a run-time offset that is a multiple of 4 bytes" in outcome.stderr
+    assert outcome.seconds < 10
+
+
 def test_ptx_of_50_megabytes_is_refused_at_once(tmp_path: Path) -> None:
     line = "add.s32 %r0, %r1, %r2;\n"
     text = f"{PTX}.entry k() {{\n.reg .b32 %r<4>;\n{line * (50_000_000 // len(line))}ret;\n}}\n"

@@ -76,12 +76,24 @@ func.func @promise(%j: index) -> index {
 !tile = memref<8x64xf16, #tile.layout<(8, 64) : (64, 1), swizzle = <3, 3, 3>>, #gpu.address_space<workgroup>>
 !padded = memref<8x64xf16, #tile.layout<(8, 64) : (72, 1)>, #gpu.address_space<workgroup>>
 !panels = memref<8x64xf16, #tile.layout<(8, (2, 32)) : (32, (256, 1))>, #gpu.address_space<workgroup>>
+!parts = memref<2x16xf16, #tile.layout<(2, (2, 8)) : (32, (12, 1))>, #gpu.address_space<workgroup>>
 
 gpu.module @kernels {
 
 // CHECK: memref.global "private" @table : memref<4xf32> = dense<[1.000000e+00, 2.000000e+00, 4.000000e+00, 3.000000e+00]>
 memref.global "private" @table : memref<2x2xf32, #tile.layout<(2, 2) : (2, 1), swizzle = <1, 0, 1>>>
     = dense<[[1.0, 2.0], [3.0, 4.0]]>
+
+// The second piece of a row begins 24 bytes behind the first.
+// CHECK-LABEL: gpu.func @parts(
+// CHECK-COUNT-2: vector.store %{{.*}} {alignment = 8 : i64} : {{.*}}, vector<8xf16>
+// CHECK-NOT: vector.store
+// CHECK: gpu.return
+gpu.func @parts(%i: index, %v: vector<16xf16>) workgroup(%parts: !parts) kernel {
+  %c0 = arith.constant 0 : index
+  vector.transfer_write %v, %parts[%i, %c0] {in_bounds = [true]} : vector<16xf16>, !parts
+  gpu.return
+}
 
 // A buffer is as large as its layout spans, and aligned for the vectors.
 // CHECK-LABEL: gpu.func @vectors(

@@ -225,7 +225,10 @@ def test_warnings_come_again(
     told: list[str] = []
     context.attach_diagnostic_handler(lambda info: told.append(info.message) or True)
     for _ in range(3):
-        check(mt.compile(mt.parse(WARNS)))
+        with pytest.warns(mt.CompileWarning, match=r"warning: [\s\S]*\n.*: note: ") as heard:
+            check(mt.compile(mt.parse(WARNS)))
+        assert any("must follow a cluster barrier" in str(one.message) for one in heard)
+        assert {one.filename for one in heard} == {__file__}
     assert len(entries(folder)) == 1
     assert stages == ["ptx", "analyze", "analyze", "analyze"]
     third = len(told) // 3

@@ -197,6 +197,64 @@ func.func @c5_i12(%src: memref<8x16xi12, #gpu.address_space<workgroup>>, %dst: m
 
 // -----
 
+// c5: three bytes are padded to four in memory, five to eight; so are rows of vectors.
+!bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
+
+func.func @c5_i128(%src: memref<8x16xi128, #gpu.address_space<workgroup>>, %dst: memref<8x16xi128, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<8x16xi128, #gpu.address_space<workgroup>> to memref<8x16xi128, #gpu.address_space<workgroup>>, !bars
+  return
+}
+func.func @c5_i24(%src: memref<8x16xi24, #gpu.address_space<workgroup>>, %dst: memref<8x16xi24, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
+  // expected-error @+2 {{'tile.copy_async' op element type must be an integer, a float, index, complex or a vector of these, of whole bytes or of 2 or 4 bits, got 'i24'}}
+  // expected-note @+1 {{pack elements of other sizes into i8}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<8x16xi24, #gpu.address_space<workgroup>> to memref<8x16xi24, #gpu.address_space<workgroup>>, !bars
+  return
+}
+func.func @c5_i40(%src: memref<8x16xi40, #gpu.address_space<workgroup>>, %dst: memref<8x16xi40, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
+  // expected-error @+2 {{'tile.copy_async' op element type must be an integer, a float, index, complex or a vector of these, of whole bytes or of 2 or 4 bits, got 'i40'}}
+  // expected-note @+1 {{pack elements of other sizes into i8}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<8x16xi40, #gpu.address_space<workgroup>> to memref<8x16xi40, #gpu.address_space<workgroup>>, !bars
+  return
+}
+func.func @c5_f80(%src: memref<8x16xf80, #gpu.address_space<workgroup>>, %dst: memref<8x16xf80, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
+  // expected-error @+2 {{'tile.copy_async' op element type must be an integer, a float, index, complex or a vector of these, of whole bytes or of 2 or 4 bits, got 'f80'}}
+  // expected-note @+1 {{pack elements of other sizes into i8}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<8x16xf80, #gpu.address_space<workgroup>> to memref<8x16xf80, #gpu.address_space<workgroup>>, !bars
+  return
+}
+func.func @c5_complex_i24(%src: memref<8x16xcomplex<i24>, #gpu.address_space<workgroup>>, %dst: memref<8x16xcomplex<i24>, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
+  // expected-error @+2 {{'tile.copy_async' op element type must be an integer, a float, index, complex or a vector of these, of whole bytes or of 2 or 4 bits, got 'complex<i24>'}}
+  // expected-note @+1 {{pack elements of other sizes into i8}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<8x16xcomplex<i24>, #gpu.address_space<workgroup>> to memref<8x16xcomplex<i24>, #gpu.address_space<workgroup>>, !bars
+  return
+}
+func.func @c5_rows(%src: memref<8x16xvector<2x16xi1>, #gpu.address_space<workgroup>>, %dst: memref<8x16xvector<2x16xi1>, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<8x16xvector<2x16xi1>, #gpu.address_space<workgroup>> to memref<8x16xvector<2x16xi1>, #gpu.address_space<workgroup>>, !bars
+  return
+}
+func.func @c5_rows_of_4_bits(%src: memref<8x16xvector<4x4xi1>, #gpu.address_space<workgroup>>, %dst: memref<8x16xvector<4x4xi1>, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
+  // expected-error @+2 {{'tile.copy_async' op element type must be an integer, a float, index, complex or a vector of these, of whole bytes or of 2 or 4 bits, got 'vector<4x4xi1>'}}
+  // expected-note @+1 {{pack elements of other sizes into i8}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<8x16xvector<4x4xi1>, #gpu.address_space<workgroup>> to memref<8x16xvector<4x4xi1>, #gpu.address_space<workgroup>>, !bars
+  return
+}
+func.func @c5_rows_of_12_bytes(%src: memref<8x16xvector<4x3xf32>, #gpu.address_space<workgroup>>, %dst: memref<8x16xvector<4x3xf32>, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
+  // expected-error @+2 {{'tile.copy_async' op element type must be an integer, a float, index, complex or a vector of these, of whole bytes or of 2 or 4 bits, got 'vector<4x3xf32>'}}
+  // expected-note @+1 {{pack elements of other sizes into i8}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<8x16xvector<4x3xf32>, #gpu.address_space<workgroup>> to memref<8x16xvector<4x3xf32>, #gpu.address_space<workgroup>>, !bars
+  return
+}
+
+// -----
+
 // c5: floats of half a byte lie packed, too.
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
 

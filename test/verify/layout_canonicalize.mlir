@@ -63,3 +63,17 @@ func.func @promises(%i: index) -> (index, index, index) {
   %inner = tile.assume_multiple %outer, 8 : index
   return %held, %broken, %inner : index, index, index
 }
+
+// What is wrong stays as it is: it may stand where it is never executed.
+// CHECK-LABEL: func.func @outside(
+// CHECK-DAG: %[[C16:.*]] = arith.constant 16 : index
+// CHECK-DAG: %[[C600:.*]] = arith.constant 600 : index
+// CHECK: tile.slice %{{.*}}[%[[C16]], 0] [4, 32]
+// CHECK: tile.view %{{.*}}[%[[C600]]]
+func.func @outside(%tile: !tile, %flat: memref<1024xf16>) -> (!part, !tile) {
+  %c16 = arith.constant 16 : index
+  %c600 = arith.constant 600 : index
+  %part = tile.slice %tile[%c16, 0] [4, 32] : !tile to !part
+  %view = tile.view %flat[%c600] : memref<1024xf16> to !tile
+  return %part, %view : !part, !tile
+}

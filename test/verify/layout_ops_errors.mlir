@@ -137,13 +137,26 @@ func.func @o1_strided(%tile: memref<8x64xf16>) {
 
 // -----
 
-// a1: the divisor is at least 1.
-func.func @a1_control(%i: index) {
+// m1: the divisor is at least 1.
+func.func @m1_control(%i: index) {
   %multiple = tile.assume_multiple %i, 1 : index
   return
 }
-func.func @a1_zero(%i: index) {
-  // expected-error @+1 {{'tile.assume_multiple' op divisor must be at least 1 (a1), got 0}}
+func.func @m1_zero(%i: index) {
+  // expected-error @+1 {{'tile.assume_multiple' op divisor must be at least 1 (m1), got 0}}
   %multiple = tile.assume_multiple %i, 0 : index
+  return
+}
+
+// -----
+
+// m2: the divisor is a number of the type.
+func.func @m2_control(%i: i8) {
+  %multiple = tile.assume_multiple %i, 127 : i8
+  return
+}
+func.func @m2_wide(%i: i8) {
+  // expected-error @+1 {{'tile.assume_multiple' op divisor must be a number of the type 'i8' (m2), got 128}}
+  %multiple = tile.assume_multiple %i, 128 : i8
   return
 }

@@ -9,6 +9,7 @@
     │   └── EmulatorError     the emulator found the kernel breaking a rule
     └── DeviceUnavailable     no driver, no GPU, or one older than sm_90
 
+What may be wrong, but can be compiled, is a `CompileWarning`, a `UserWarning` of Python's.
 A wrong argument is a `TypeError` or `ValueError` that names it, as everywhere in Python.
 """
 
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "CompileError",
+    "CompileWarning",
     "DeviceUnavailable",
     "EmulatorError",
     "Error",
@@ -39,6 +41,10 @@ class CompileError(Error):
     def __init__(self, message: str, diagnostics: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.diagnostics = list(diagnostics)
+
+
+class CompileWarning(UserWarning):
+    """A warning of the compiler: `place: warning: ...`, and its notes, each on a line."""
 
 
 class LoadError(Error):

@@ -102,6 +102,9 @@ class Kernel:
         self._readers: dict[type, Callable[[Any], tuple[int, Hashable]]] = {}
         self._bound: dict[Hashable, BoundKernel] = {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise _stays(self)
+
     def __getitem__(self, launch: Any) -> BoundKernel:
         try:
             return self._bound[launch]
@@ -194,6 +197,9 @@ class BoundKernel:
         self._readers = kernel._readers
         self._known = kernel._known
         self._pack = kernel.parameters.pack
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise _stays(self._kernel)
 
     def on(self, stream: Any) -> BoundKernel:
         """Return the same launch on a stream."""
@@ -361,6 +367,13 @@ class BoundKernel:
             call="cuLaunchKernelEx",
             launch=Launch(name, grid, block, cluster, shared_bytes),
         )
+
+
+def _stays(kernel: Kernel) -> TypeError:
+    return TypeError(
+        f"kernel '{kernel.signature.name}' cannot be pickled, as it is loaded in this process; "
+        "pickle the Executable, and take the kernel from it there"
+    )
 
 
 _WORD = (1 << 64) - 1

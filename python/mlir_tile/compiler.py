@@ -33,7 +33,7 @@ def context() -> ir.Context:
 
 
 def parse(text: str | bytes) -> ir.Module:
-    """Parse a module, as text or bytecode, in the current context.
+    """Parse the module `text`, as text or bytecode, in the current context.
 
     Raises `CompileError` with the diagnostics of the parser and the verifier.
     """

@@ -47,8 +47,9 @@ def take_traceback() -> str:
 def register_pass(argument: str, description: str) -> Callable[[Any], Any]:
     """Register the decorated function, which takes the outermost module, as pass `argument`.
 
-    It fails the pass by raising: `PassFailure` becomes a diagnostic, and anything else arrives at
-    the caller of the pass manager with its traceback.
+    `description` is what `--help` of the tools says of it. The function fails the pass by raising:
+    `PassFailure` becomes a diagnostic, and anything else arrives at the caller of the pass manager
+    with its traceback.
     """
 
     def register(function: Callable[[ir.Operation], None]) -> Callable[[ir.Operation], None]:
@@ -76,10 +77,11 @@ def register_pass(argument: str, description: str) -> Callable[[Any], Any]:
 def register_pipeline(
     argument: str, description: str, options: list[tuple[str, str, str]]
 ) -> Callable[[Any], Any]:
-    """Register the decorated function as pipeline `argument`.
+    """Register the decorated function as pipeline `argument`, with a `description` for `--help`.
 
-    It takes the options' values as text, by position, and returns the text of a pipeline; a
-    `ValueError` becomes the error of whoever parses the pipeline.
+    `options` are triples of a name, a description and the default's text. The function takes their
+    values as text, by position, and returns the text of a pipeline; a `ValueError` becomes the
+    error of whoever parses the pipeline.
     """
 
     def register(function: Callable[..., str]) -> Callable[..., str]:

@@ -34,7 +34,10 @@ _MANY = 256  # layouts and launches that are remembered of a kernel before all a
 
 
 class KernelImage:
-    """The binary of a `gpu.module` in the run-time library, loaded where it is first launched."""
+    """The binary of a `gpu.module` in the run-time library, loaded where it is first launched.
+
+    `image` is PTX if `is_text`, which the driver compiles at `opt_level`, else a cubin.
+    """
 
     def __init__(self, image: bytes, is_text: bool, opt_level: int) -> None:
         runtime = library()
@@ -82,6 +85,10 @@ class Kernel:
         checks: Any = None,
         timeout: float | None = None,
     ) -> None:
+        """Take the kernel of that `signature` from `image`.
+
+        `device`, `schedule`, `checks` and `timeout` are those of `Executable.kernel`.
+        """
         if signature.unsupported:
             raise TypeError(
                 f"kernel '{signature.name}' cannot be launched from Python: {signature.unsupported}"
@@ -128,7 +135,7 @@ class Kernel:
         return bound
 
     def load(self, device: int | None = None) -> None:
-        """Load the kernel on a device (the current one), so that its first launch need not.
+        """Load the kernel on GPU `device` (the current one), so that its first launch need not.
 
         Raises as a launch does. The emulator has nothing to load.
         """
@@ -139,18 +146,18 @@ class Kernel:
                 throw_failure()
 
     def reader_of(self, value: Any) -> Callable[[Any], tuple[int, Hashable]] | None:
-        """Return what reads pointer and layout of such tensors, if both can be had fast."""
+        """Return what reads pointer and layout of tensors like `value`, if both can be had fast."""
         reader = fast_reader(value)
         if reader is not None:
             self._readers[type(value)] = reader
         return reader
 
     def remember(self, key: tuple[Hashable, ...], known: _Known) -> None:
-        """Let arguments with these layouts be launched without checks of their types."""
+        """Let arguments with the layouts `key`, `known` now, be launched without checks."""
         _remember(self._known, key, known)
 
     def runs_on_emulator(self, values: tuple[Any, ...]) -> bool:
-        """Whether these arguments go to the emulator.
+        """Whether the arguments `values` go to the emulator.
 
         By its name, or because nothing is on a GPU and there is none.
         """
@@ -160,7 +167,10 @@ class Kernel:
 
 
 class BoundKernel:
-    """A kernel with the shape of its launch, to be called with its arguments."""
+    """A `kernel` with the shape of its launch, to be called with its arguments.
+
+    Made by `kernel[grid, block, cluster, smem, stream]`, where `Kernel` says what each may be.
+    """
 
     def __init__(self, kernel: Kernel, grid: Dim, block: Dim, cluster: Dim, smem: Any) -> None:
         signature = kernel.signature
@@ -202,7 +212,7 @@ class BoundKernel:
         raise _stays(self._kernel)
 
     def on(self, stream: Any) -> BoundKernel:
-        """Return the same launch on a stream."""
+        """Return the same launch on `stream`, given as to `Kernel`."""
         if self._kernel.device == "emulator":
             raise ValueError("stream must be None on the emulator, which has no streams")
         bound = object.__new__(BoundKernel)

@@ -8,6 +8,7 @@ that a tool prints while the site is built, so that no copy of it can grow old.
 
 from __future__ import annotations
 
+import ast
 import os
 import posixpath
 import re
@@ -104,6 +105,8 @@ def inserted(what: str) -> str:
         text, _, _ = text.partition("\n## Enums")
         enums = tablegen("-gen-enum-doc", "dialect/TileEnums.td").replace("#### Cases:", "")
         return below_title(f"{text}\n## Enums\n{enums}")
+    if what == "attributes":
+        return stub_classes("LayoutAttr", "CopyPlanAttr")
     if what == "passes":
         return below_title(tablegen("-gen-pass-doc", "lib/Transforms/Passes.td"))
     if what == "tile-opt":
@@ -112,6 +115,22 @@ def inserted(what: str) -> str:
         sections = [f"## {tool}\n\n```text\n{output(tool, '--help')}```\n" for tool in tools()]
         return "\n".join(sections)
     raise PluginError(f"nothing is known to insert as '{what}'")
+
+
+def stub_classes(*names: str) -> str:
+    """Return classes of the extension as its stub declares them, which holds their docstrings."""
+    package = find_spec("mlir_tile")
+    folders = (package and package.submodule_search_locations) or []
+    stubs = [path for folder in folders if (path := Path(folder) / "_tile.pyi").exists()]
+    if not stubs:
+        raise PluginError("no stub of mlir_tile: install the project in this environment")
+    text = stubs[0].read_text()
+    classes = {s.name: s for s in ast.parse(text).body if isinstance(s, ast.ClassDef)}
+    return "\n".join(
+        f"### {name} {{ #mlir_tile.dialects.tile.{name} }}\n\n"
+        f"```python\n{ast.get_source_segment(text, classes[name])}\n```\n"
+        for name in names
+    )
 
 
 def tools() -> list[str]:

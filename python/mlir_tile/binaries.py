@@ -9,7 +9,7 @@ from typing import Any
 from mlir import ir
 
 
-def embedded_ptx(module: ir.Module) -> dict[str, str]:
+def embedded_ptx(module: ir.Module | ir.OpView) -> dict[str, str]:
     """Return the PTX of each `gpu.binary` in `module`, by the name of its `gpu.module`."""
     from mlir.dialects import gpu
 
@@ -20,7 +20,7 @@ def embedded_ptx(module: ir.Module) -> dict[str, str]:
     }
 
 
-def embedded_binaries(module: ir.Module) -> dict[str, bytes]:
+def embedded_binaries(module: ir.Module | ir.OpView) -> dict[str, bytes]:
     """Return the cubin or fat binary of each `gpu.binary`, by the name of its `gpu.module`."""
     from mlir.dialects import gpu
 
@@ -31,7 +31,7 @@ def embedded_binaries(module: ir.Module) -> dict[str, bytes]:
     }
 
 
-def _embedded(module: ir.Module) -> Iterator[tuple[str, Any]]:
+def _embedded(module: ir.Module | ir.OpView) -> Iterator[tuple[str, Any]]:
     """Yield each `gpu.binary`'s name and its `gpu.ObjectAttr`."""
     from mlir.dialects import gpu
 

@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from mlir import ir
 from mlir.dialects import arith, func, gpu, memref, scf
 from mlir.dialects._gpu_ops_gen import LaunchFuncOp  # the exported one knows no clusters
+
+from .validation import integer, is_int, wrong_type
 
 Extent: TypeAlias = int | ir.Value
 """A constant, or an `index`."""
@@ -48,7 +50,11 @@ def workgroup_memref(
 
 
 def barrier_group(count: int = 1) -> ir.Type:
-    """Return the type of a group of `count` mbarriers, for `nvgpu.mbarrier_create`."""
+    """Return the type of a group of `count` mbarriers, for `nvgpu.mbarrier_create`.
+
+    Raises `TypeError` or `ValueError` unless `count` is an int from 1 on.
+    """
+    count = integer("count", count, 1, (1 << 32) - 1)
     return ir.Type.parse(
         f"!nvgpu.mbarrier.group<memorySpace = {WORKGROUP}, num_barriers = {count}>"
     )
@@ -118,9 +124,10 @@ def kernel(
     `block` is the threads of a CTA and `cluster` the CTAs of a cluster; both are written down, as
     `known_block_size` and `known_cluster_size`. With `insert_sync` the compiler adds the fences
     and cluster barriers that the copies need. `gpu_module` names the `gpu.module`, which is made
-    where it is missing.
+    where it is missing. Raises `TypeError` or `ValueError` for other sizes.
     """
-    sizes = {"known_block_size": _triple(block, 1), "known_cluster_size": _triple(cluster, 1)}
+    sizes = {"known_block_size": _sizes("block", block)}
+    sizes["known_cluster_size"] = _sizes("cluster", cluster)
     signature = ir.FunctionType.get(list(arguments), [])
     with ir.InsertionPoint(_gpu_module(module, gpu_module)):
         function = gpu.GPUFuncOp(signature, name, kernel=True)
@@ -161,7 +168,10 @@ def launch(
     `grid` is CTAs, `block` threads of a CTA and `cluster` CTAs of a cluster, which divides `grid`.
     `dynamic_shared_bytes` is the dynamic shared memory of each CTA. With tokens in `after` the
     launch waits for them, and its result is a token; otherwise the host waits for the launch.
+    Raises `TypeError` or `ValueError` for other extents, before any op is made.
     """
+    extents = {"grid": grid, "block": block, "cluster": cluster}
+    triples = {name: _extents(name, size) for name, size in extents.items() if size is not None}
     constants: dict[int, ir.Value] = {}
 
     def value(extent: Extent) -> ir.Value:
@@ -171,8 +181,8 @@ def launch(
             constants[extent] = index(extent)
         return constants[extent]
 
-    sizes = [value(extent) for size in (grid, block) for extent in _triple(size, 1)]
-    clusters = [] if cluster is None else [value(extent) for extent in _triple(cluster, 1)]
+    sizes = [value(extent) for name in ("grid", "block") for extent in triples[name]]
+    clusters = [value(extent) for extent in triples.get("cluster", ())]
     names = ("clusterSizeX", "clusterSizeY", "clusterSizeZ")
     shared = dynamic_shared_bytes
     return LaunchFuncOp(
@@ -237,9 +247,25 @@ def main(
     return function
 
 
-def _triple(extents: object, fill: int) -> tuple[int, int, int]:
-    """Return the extents in x, y and z."""
-    triple = extents if isinstance(extents, tuple) else (extents, fill, fill)
+def _sizes(argument: str, given: Any) -> tuple[int, int, int]:
+    """Return constant extents in x, y and z."""
+    x, y, z = (integer(argument, extent, 1) for extent in _triple(argument, given))
+    return x, y, z
+
+
+def _extents(argument: str, given: Any) -> tuple[Extent, Extent, Extent]:
+    """Return extents in x, y and z, each a constant or what has a value."""
+    triple = _triple(argument, given)
+    for extent in triple:
+        if not is_int(extent) and not isinstance(extent, ir.Value | ir.OpView | ir.Operation):
+            raise wrong_type(argument, "an int, an index value or a tuple of three", given)
+    return triple
+
+
+def _triple(argument: str, given: Any) -> tuple[Any, Any, Any]:
+    triple = given if isinstance(given, tuple) else (given, 1, 1)
+    if len(triple) != 3:
+        raise ValueError(f"{argument} must be one extent or a tuple of three, got {given!r}")
     x, y, z = triple
     return x, y, z
 

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING
 from mlir import ir
 from mlir.passmanager import PassManager
 
-from . import pipeline
+from . import pipeline, validation
 from .binaries import embedded_ptx
-from .diagnostics import compile_error, diagnostics_of, warn_of
+from .diagnostics import compile_error, diagnostics_of, place, warn_of
 from .kernel_table import KERNEL_TABLE, kernel_table
+from .runtime.errors import CompileError
 from .target import DEFAULT_CHIP, DEFAULT_FEATURES, ptx_versions
 
 if TYPE_CHECKING:
+    from mlir.dialects import builtin
+
     from .runtime.executable import Executable
 
 STAGES = ("analyze", "legalize", "nvvm", "ptx", "cubin", "fatbin")
@@ -33,7 +36,7 @@ def context() -> ir.Context:
 
 
 def parse(text: str | bytes) -> ir.Module:
-    """Parse a module, as text or bytecode, in the current context.
+    """Parse the module `text`, as text or bytecode, in the current context.
 
     Raises `CompileError` with the diagnostics of the parser and the verifier.
     """
@@ -56,7 +59,7 @@ def parse_file(path: str | os.PathLike[str]) -> ir.Module:
 
 
 def lower(
-    module: ir.Module,
+    module: ir.Module | builtin.ModuleOp,
     to: str,
     *,
     chip: str = DEFAULT_CHIP,
@@ -64,8 +67,11 @@ def lower(
     opt_level: int = 3,
     line_info: bool = False,
     remarks: bool = False,
-) -> ir.Module:
+) -> builtin.ModuleOp:
     """Return a copy of `module` as it leaves stage `to`; the module itself stays as it is.
+
+    The copy is an op, which upstream's bindings cannot make an `ir.Module` of; an
+    `ExecutionEngine` wants one, which `ir.Module.parse(str(lowered))` is.
 
     `to` is "analyze", "legalize", "nvvm", or one of those that end in host LLVM IR with something
     embedded: "ptx", "cubin" (what `ptxas` makes of it) or "fatbin" (both). `chip` is an LLVM
@@ -73,14 +79,19 @@ def lower(
     `line_info` the PTX names source lines; with `remarks` each copy has a diagnostic that says
     which variants were considered.
 
-    Raises `ValueError` for options that no GPU has, and `CompileError` where a stage rejects the
-    program.
+    Raises `TypeError` and `ValueError` for wrong arguments, such as options that no GPU has, and
+    `CompileError` where a stage rejects the program.
     """
+    module = validation.module_of("module", module)
     if to not in STAGES:
         raise ValueError(f"to must be one of {', '.join(STAGES)}, got {to!r}")
+    validation.flag("remarks", remarks)
+    opt_level = _checked(chip, features, opt_level, line_info)
     format = FORMATS.get(to, "isa")
     options = pipeline.Options(chip, features, format, opt_level, line_info, remarks)
     options.check()
+    if to in FORMATS:
+        _check_no_nested_kernels(module.operation)
     if to in ("cubin", "fatbin"):
         from . import toolkit
 
@@ -105,8 +116,39 @@ def lower(
     return copy
 
 
+def _check_no_nested_kernels(module: ir.Operation) -> None:
+    """Raise `CompileError` for a `gpu.module` that would be left as it is, without a word."""
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name != "gpu.module":
+            return ir.WalkResult.ADVANCE
+        if op.parent.operation == module:
+            return ir.WalkResult.SKIP
+        nested.append(op)
+        return ir.WalkResult.INTERRUPT
+
+    nested: list[ir.Operation] = []
+    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    for op in nested:
+        at = place(op.location)
+        said = [
+            f"{at}: error: 'gpu.module' op {op.attributes['sym_name']} must lie in the outermost "
+            f"module to be compiled, got one in '{op.parent.operation.name}'",
+            f"{at}: note: move it, and what calls its kernels, there",
+        ]
+        raise CompileError("\n".join(said), said)
+
+
+def _checked(chip: object, features: object, opt_level: object, line_info: object) -> int:
+    """Return the level; raise `TypeError` for options of a wrong type."""
+    validation.text("chip", chip)
+    validation.text("features", features)
+    validation.flag("line_info", line_info)
+    return validation.integer("opt_level", opt_level)
+
+
 def compile(
-    module: ir.Module,
+    module: ir.Module | builtin.ModuleOp,
     *,
     chip: str = DEFAULT_CHIP,
     features: str = DEFAULT_FEATURES,
@@ -128,6 +170,10 @@ def compile(
     from .runtime.executable import Executable
     from .runtime.signature import signatures_of
 
+    module = validation.module_of("module", module)
+    if cache is not None:
+        validation.flag("cache", cache, " or None")
+    opt_level = _checked(chip, features, opt_level, line_info)
     options = pipeline.Options(chip, features, "isa", opt_level, line_info)
     options.check()
 

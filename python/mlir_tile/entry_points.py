@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What installed packages add to this one when it is imported."""
 
+import contextlib
 import sys
 import warnings
 from pathlib import Path
@@ -32,8 +33,11 @@ def load_entry_points() -> None:
 
 def _is_named() -> bool:
     """Whether any package names the group: reading metadata takes longer than most imports."""
-    return any(
-        ENTRY_POINTS.encode() in file.read_bytes()
-        for folder in sys.path
-        for file in Path(folder).glob("*-info/entry_points.txt")
-    )
+    for folder in sys.path:
+        # What cannot be read, such as a folder of that name, names nothing.
+        with contextlib.suppress(OSError):
+            for file in Path(folder).glob("*-info/entry_points.txt"):
+                with contextlib.suppress(OSError):
+                    if ENTRY_POINTS.encode() in file.read_bytes():
+                        return True
+    return False

@@ -5,10 +5,11 @@ Lowering takes the types of a `gpu.func` apart, and embedding its binary drops w
 the way. So the host module carries a table, as its attribute `tile.kernels`:
 
     {MODULE = {KERNEL = {type = (memref<...>, ...) -> (), parameters = 14 : i64, front = 0 : i64,
-                         block = array<i32: 128, 1, 1>}}}
+                         block = array<i32: 128, 1, 1>, cluster = array<i32: 2, 1, 1>}}}
 
 `parameters` counts those of the lowered kernel, `front` the bytes of dynamic shared memory that its
-own buffers take, and `block` is its `known_block_size`, if it has one.
+own buffers take; `block` and `cluster` are its `known_block_size` and `known_cluster_size`, if it
+has them.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ def kernel_table(before: ir.Operation, lowered: ir.Operation) -> ir.Attribute:
             "parameters": ir.IntegerAttr.get(i64, parameters),
             "front": function.attributes.get(_FRONT, ir.IntegerAttr.get(i64, 0)),
         }
-        if "known_block_size" in op.attributes:
-            entry["block"] = op.attributes["known_block_size"]
+        for key, size in ("block", "known_block_size"), ("cluster", "known_cluster_size"):
+            if size in op.attributes:
+                entry[key] = op.attributes[size]
         table.setdefault(module, {})[kernel] = ir.DictAttr.get(entry, before.context)
     nested = {name: ir.DictAttr.get(kernels, before.context) for name, kernels in table.items()}
     return ir.DictAttr.get(nested, before.context)

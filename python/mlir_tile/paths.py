@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def installed(name: str) -> Path:
-    """Return the folder `name` of what was compiled and installed with this package.
+    """Return the file or folder `name` of what was compiled and installed with this package.
 
     An editable install has the package in two places: what is written and what is built.
     """

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import arith
 
+from .validation import integer
+
 
 @dataclass(frozen=True)
 class PipelineState:
@@ -39,7 +41,7 @@ class PipelineState:
     def consumer(cls, stages: int, barriers: int | None = None) -> PipelineState:
         """Return the state of a side that first waits for what is yet to come: parity 0.
 
-        `barriers` is `stages`, the default, or 1; `ValueError` otherwise.
+        `barriers` is `stages`, the default, or 1; `TypeError` or `ValueError` otherwise.
         """
         return cls._first(stages, barriers, parity=0)
 
@@ -47,7 +49,7 @@ class PipelineState:
     def producer(cls, stages: int, barriers: int | None = None) -> PipelineState:
         """Return the state of a side that first finds everything of `stages` free: parity 1.
 
-        `barriers` is `stages`, the default, or 1; `ValueError` otherwise.
+        `barriers` is `stages`, the default, or 1; `TypeError` or `ValueError` otherwise.
         A wait for the phase before a barrier's first one returns at once, so that the first turn
         needs no case of its own. One barrier for several stages can tell only neighbouring phases
         apart: there the producer waits, from the second step on, for what freed the step before.
@@ -56,9 +58,8 @@ class PipelineState:
 
     @classmethod
     def _first(cls, stages: int, barriers: int | None, parity: int) -> PipelineState:
-        barriers = stages if barriers is None else barriers
-        if stages < 1:
-            raise ValueError(f"stages must be at least 1, got {stages}")
+        stages = integer("stages", stages, 1)
+        barriers = stages if barriers is None else integer("barriers", barriers, or_else=" or None")
         if barriers not in (1, stages):
             raise ValueError(f"barriers must be 1 or the stages, {stages}, got {barriers}")
         return cls(

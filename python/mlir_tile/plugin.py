@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
+
+from mlir_tile.paths import installed
 
 
 def path() -> Path:
@@ -11,12 +14,13 @@ def path() -> Path:
 
     It holds the dialect and the C++ passes, and works in an `mlir-opt` of the same build of MLIR.
     """
-    # An editable install has the package in two places: what is written and what is built.
-    import mlir_tile
-
-    places = [Path(folder) / "_libs" / "tile_plugin.so" for folder in mlir_tile.__path__]
-    return next((place for place in places if place.exists()), places[0])
+    return installed("_libs/tile_plugin.so")
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(
+        prog="python -m mlir_tile.plugin",
+        description="Print where the plugin for upstream's mlir-opt is, which "
+        "--load-dialect-plugin and --load-pass-plugin take.",
+    ).parse_args()
     print(path())

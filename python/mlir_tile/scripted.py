@@ -6,6 +6,7 @@ itself, by the `PassManager.run` or the tool that ran the pass.
 """
 
 import functools
+import re
 import threading
 import traceback
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from typing import Any
 
 from mlir import ir, passmanager
 
-from . import _tile
+from . import _tile, validation
 
 
 class PassFailure(Exception):
@@ -44,18 +45,26 @@ def take_traceback() -> str:
     return _pending.traceback if take_exception() else ""
 
 
+_passes: dict[str, Callable[[ir.Operation], None]] = {}
+_pipelines: dict[str, tuple[list[tuple[str, str, str]], Callable[..., str]]] = {}
+
+
 def register_pass(argument: str, description: str) -> Callable[[Any], Any]:
     """Register the decorated function, which takes the outermost module, as pass `argument`.
 
-    It fails the pass by raising: `PassFailure` becomes a diagnostic, and anything else arrives at
-    the caller of the pass manager with its traceback.
+    `description` is what `--help` of the tools says of it. The function fails the pass by raising:
+    `PassFailure` becomes a diagnostic, and anything else arrives at the caller of the pass manager
+    with its traceback. Registering a name again from Python replaces the function.
+
+    Raises `TypeError` and `ValueError` for what is no name, or that of a pass of MLIR's.
     """
+    _check_texts(argument, description)
 
     def register(function: Callable[[ir.Operation], None]) -> Callable[[ir.Operation], None]:
         def run(op: ir.Operation) -> bool:
             try:
                 with op.context:
-                    function(op)
+                    _passes[argument](op)
             except PassFailure as failure:
                 _tile.emit_error(failure.op, failure.message, failure.note)
                 return False
@@ -67,7 +76,9 @@ def register_pass(argument: str, description: str) -> Callable[[Any], Any]:
                 return False
             return True
 
-        _tile.register_pass(argument, description, run)
+        if _is_new(argument, function, _passes.get(argument)):
+            _tile.register_pass(argument, description, run)
+        _passes[argument] = function
         return function
 
     return register
@@ -76,23 +87,87 @@ def register_pass(argument: str, description: str) -> Callable[[Any], Any]:
 def register_pipeline(
     argument: str, description: str, options: list[tuple[str, str, str]]
 ) -> Callable[[Any], Any]:
-    """Register the decorated function as pipeline `argument`.
+    """Register the decorated function as pipeline `argument`, with a `description` for `--help`.
 
-    It takes the options' values as text, by position, and returns the text of a pipeline; a
-    `ValueError` becomes the error of whoever parses the pipeline.
+    `options` are triples of a name, a description and the default's text. The function takes their
+    values as text, by position, and returns the text of a pipeline; a `ValueError` becomes the
+    error of whoever parses the pipeline. Registering a name again from Python, with the same
+    options, replaces the function.
+
+    Raises `TypeError` and `ValueError` for what is no name, or that of a pass of MLIR's.
     """
+    _check_texts(argument, description)
+    options = [_checked_option(option) for option in options]
+    if len({name for name, _, _ in options}) < len(options):
+        raise ValueError(f"options must have different names, got {options!r}")
 
     def register(function: Callable[..., str]) -> Callable[..., str]:
         def build(values: Sequence[str]) -> tuple[bool, str]:
             try:
-                return True, function(*values)
+                text = _pipelines[argument][1](*values)
             except ValueError as error:
                 return False, str(error)
+            if not isinstance(text, str):
+                return False, f"'{argument}' must return the text of a pipeline, got {text!r}"
+            return True, text
 
-        _tile.register_pipeline(argument, description, options, build)
+        before, known = _pipelines.get(argument, (options, None))
+        if _is_new(argument, function, known):
+            _tile.register_pipeline(argument, description, options, build)
+        elif before != options:
+            raise ValueError(
+                f"options must be those that '{argument}' was registered with, {before!r}, got "
+                f"{options!r}"
+            )
+        _pipelines[argument] = (options, function)
         return function
 
     return register
+
+
+_NAME = re.compile(r"[A-Za-z0-9_][\w.-]*", re.ASCII)
+"""What the text of a pass pipeline can name."""
+
+
+def _check_texts(argument: object, description: object) -> None:
+    validation.text("argument", argument)
+    validation.text("description", description)
+    if not _NAME.fullmatch(str(argument)):
+        raise ValueError(f"argument must be letters, digits, '-', '_' and '.', got {argument!r}")
+
+
+def _checked_option(option: Any) -> tuple[str, str, str]:
+    if not isinstance(option, tuple) or [*map(type, option)] != [str, str, str]:
+        raise validation.wrong_type("options", "triples of text", option)
+    name, description, default = option
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"options must have names like those of passes, got {name!r}")
+    return name, description, default
+
+
+def _is_new(argument: str, function: Any, known: Any) -> bool:
+    """Return whether a name is new, and not that of `known` from the same module.
+
+    Raises `ValueError` for one that is taken: MLIR would end the process over it.
+    """
+    module = getattr(function, "__module__", "")
+    taken = argument in _passes or argument in _pipelines
+    if known is not None and getattr(known, "__module__", "") == module:
+        return False
+    if not taken and module.partition(".")[0] == __name__.partition(".")[0]:
+        return True  # names of this package are new, and asking takes longer than all else here
+    if taken or _is_mlirs(argument):
+        raise ValueError(f"argument must be a new name, got '{argument}', which is registered")
+    return True
+
+
+def _is_mlirs(argument: str) -> bool:
+    with ir.Context():
+        try:
+            passmanager.PassManager.parse(f"any({argument})")
+        except ValueError as error:
+            return "does not refer to a registered pass" not in str(error)
+    return True
 
 
 def raise_from_passes() -> None:

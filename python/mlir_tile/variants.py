@@ -27,6 +27,7 @@ from .legalize.addresses import Side, advance, mapped, mapped_barrier, pointer_t
 from .legalize.bulk import chunk_offsets
 from .legalize.copy_async import VARIANTS
 from .legalize.threads import one_thread_of, thread_in
+from .validation import integer
 
 __all__ = [
     "Cost",
@@ -116,15 +117,13 @@ def register_variant(
         raise ValueError(f"name must be lower-case letters, digits and '_', got {name!r}")
     if name in BUILT_IN:
         raise ValueError(f"name must be new, got {name!r}; replace_variant() replaces what issues")
-    if not isinstance(granule_bytes, int) or isinstance(granule_bytes, bool):
-        raise TypeError(f"granule_bytes must be an int, got {granule_bytes!r}")
+    granule_bytes = integer("granule_bytes", granule_bytes)
     if not 1 <= granule_bytes <= MAX_GRANULE_BYTES or granule_bytes & (granule_bytes - 1):
         raise ValueError(
             f"granule_bytes must be a power of two in 1 to {MAX_GRANULE_BYTES}, got {granule_bytes}"
         )
     if most_bytes is not None:
-        if not isinstance(most_bytes, int) or isinstance(most_bytes, bool):
-            raise TypeError(f"most_bytes must be an int or None, got {most_bytes!r}")
+        most_bytes = integer("most_bytes", most_bytes, or_else=" or None")
         if most_bytes < 1 or most_bytes % granule_bytes:
             raise ValueError(
                 f"most_bytes must be a multiple of granule_bytes, {granule_bytes}, got {most_bytes}"

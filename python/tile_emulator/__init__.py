@@ -44,14 +44,23 @@ _LATE = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import only where it is asked for what takes long to import."""
+    """Import only where it is asked for what takes long to import; read the version."""
     if name in _LATE:
         return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("mlir-tile")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def parse(ptx: str) -> Module:
-    """Parse the text `ptx`; raises PTXError with the line of what cannot be read or is unknown."""
+    """Parse the text `ptx`; raises PTXError with the line of what cannot be read or is unknown.
+
+    Raises TypeError for what is no text.
+    """
+    if not isinstance(ptx, str):
+        raise TypeError(f"ptx must be a str, got {ptx!r}"[:100])
     from tile_emulator.instructions.table import is_known
     from tile_emulator.ptx import parser
 

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tile_emulator.device import Device
+from tile_emulator.device import Device, check_module
 from tile_emulator.errors import LaunchError
 from tile_emulator.limits import DEFAULT_MAX_SECONDS, DEFAULT_MAX_STEPS
 from tile_emulator.machine.launch import Report
@@ -34,12 +35,14 @@ def emulate(
     """Launch `kernel` of `module` with `args` on a device of its own, and return what it did.
 
     NumPy arrays are passed as pointers and written back afterwards, `bytes` as they are, NumPy
-    scalars in their own size, and numbers in the parameter's. `grid`, `block`, `cluster` and `smem`
-    are those of `Device.launch`; `schedule`, `checks`, `max_steps` and `max_seconds` those of
-    `Device`. Raises as they do.
+    scalars in their own size, and numbers in the parameter's. A read-only array is for kernels that
+    only read it: `ValueError` where one has changed it, and then no array is written back. `grid`,
+    `block`, `cluster` and `smem` are those of `Device.launch`; `schedule`, `checks`, `max_steps`
+    and `max_seconds` those of `Device`. Raises as they do.
     """
     device = Device(schedule, checks, max_steps, max_seconds)
-    arrays: list[tuple[int, Any]] = []
+    check_module(module)
+    arrays: list[tuple[int, int, Any]] = []
     values = []
     function = module.kernels.get(kernel)
     for number, arg in enumerate(args):
@@ -47,15 +50,21 @@ def emulate(
             address = device.alloc(max(arg.nbytes, 1))
             if arg.nbytes:
                 device.write(address, np.ascontiguousarray(arg).tobytes())
-            arrays.append((address, arg))
+            arrays.append((number, address, arg))
             values.append(address.to_bytes(8, "little"))
         else:
             values.append(scalar_bytes(arg, function, number))
     report = device.launch(module, kernel, grid, block, cluster, smem, values)
-    for address, array in arrays:
-        if array.nbytes and array.flags.writeable:
-            data = np.frombuffer(device.read(address, array.nbytes), dtype=array.dtype)
-            array[...] = data.reshape(array.shape)
+    results = [(*given, device.read(given[1], given[2].nbytes)) for given in arrays]
+    for number, _, array, content in results:
+        if not array.flags.writeable and content != array.tobytes():
+            raise ValueError(
+                f"argument {number} must be writeable, got a read-only array: kernel '{kernel}' "
+                "changed it; pass a copy"
+            )
+    for _, _, array, content in results:
+        if array.flags.writeable and array.nbytes:
+            array[...] = np.frombuffer(content, dtype=array.dtype).reshape(array.shape)
     return report
 
 
@@ -70,7 +79,11 @@ def scalar_bytes(value: Any, function: Function | None, number: int) -> bytes:
         size = function.params[number].size
     try:
         if isinstance(value, float):
-            return bytes(_FLOATS[size](value).tobytes())
+            with np.errstate(over="ignore"):
+                rounded = _FLOATS[size](value)
+            if np.isinf(rounded) and not math.isinf(value):
+                raise OverflowError
+            return bytes(rounded.tobytes())
         return int(value).to_bytes(size, "little", signed=int(value) < 0)
     except (KeyError, OverflowError, TypeError, ValueError):
         raise LaunchError(

@@ -23,10 +23,16 @@ from tile_emulator.machine.launch import (
 from tile_emulator.machine.memory import GlobalMemory
 from tile_emulator.machine.scheduler import Budget
 from tile_emulator.ptx.module import Module
+from tile_emulator.validation import choice, integer, seconds
 
 
 def policies(schedule: str) -> list[Policy]:
-    """Read a schedule: `eager`, `late`, `random:SEED`, `explore:N`; raises ValueError."""
+    """Read a schedule: `eager`, `late`, `random:SEED`, `explore:N`.
+
+    Raises TypeError for what is no text, else ValueError.
+    """
+    if not isinstance(schedule, str):
+        raise TypeError(f"schedule must be a str, got {schedule!r}")
     name, _, rest = schedule.partition(":")
     if name in ("eager", "late") and not rest:
         return [Policy(name)]
@@ -44,7 +50,8 @@ class Device:
 
     `schedule` is the order in which warps and copies take turns: `eager`, `late`, `random:SEED`, or
     `explore:N` for N of them. `checks` is `default` or `strict`. A launch ends with an error after
-    `max_steps` instructions of warps or `max_seconds` seconds. Raises `ValueError` for others.
+    `max_steps` instructions of warps or `max_seconds` seconds. Raises `TypeError` and `ValueError`
+    by the name of the argument.
     """
 
     def __init__(
@@ -54,12 +61,10 @@ class Device:
         max_steps: int = DEFAULT_MAX_STEPS,
         max_seconds: float = DEFAULT_MAX_SECONDS,
     ) -> None:
-        if checks not in ("default", "strict"):
-            raise ValueError(f"checks must be default or strict, got '{checks}'")
         self.policies = policies(schedule)
-        self.strict = checks == "strict"
-        self.max_steps = max_steps
-        self.max_seconds = max_seconds
+        self.strict = choice("checks", checks, ("default", "strict")) == "strict"
+        self.max_steps = integer("max_steps", max_steps, 1)
+        self.max_seconds = seconds("max_seconds", max_seconds)
         self.memory = GlobalMemory()
         self._launches = 0
         self._loaded: dict[int, tuple[Module, dict[str, int]]] = {}
@@ -69,17 +74,27 @@ class Device:
 
     def alloc(self, nbytes: int) -> int:
         """Return the address of `nbytes` zeroed bytes of global memory."""
-        return self.memory.alloc(nbytes)
+        return self.memory.alloc(integer("nbytes", nbytes, 0))
 
     def free(self, address: int) -> None:
         """Release the `address` that `alloc` returned."""
+        address = integer("address", address)
         if address and not self.memory.release(address):
             raise Error(f"free of 0x{address:x}, which is not allocated")
 
     def write(self, address: int, data: Any) -> None:
-        """Copy `data`, anything with a buffer, into global memory from `address` on."""
-        source = np.frombuffer(bytes(memoryview(data).cast("B")), dtype=np.uint8)
-        self._bytes(address, source.size)[:] = source
+        """Copy `data`, anything with a buffer, into global memory from `address` on.
+
+        What is strided goes there in row-major order, without the gaps.
+        """
+        try:
+            is_array = isinstance(data, np.ndarray)  # of types that no buffer has, too
+            content = data.tobytes() if is_array else memoryview(data).tobytes()
+        except TypeError:
+            raise TypeError(
+                f"data must have a buffer, as bytes and arrays do, got {data!r}"
+            ) from None
+        self._bytes(address, len(content))[:] = np.frombuffer(content, dtype=np.uint8)
 
     def read(self, address: int, nbytes: int) -> bytes:
         """Return a copy of the `nbytes` bytes of global memory from `address` on."""
@@ -87,9 +102,10 @@ class Device:
 
     def memset(self, address: int, value: int, nbytes: int) -> None:
         """Set `nbytes` bytes of global memory from `address` on to the low byte of `value`."""
-        self._bytes(address, nbytes)[:] = value & 0xFF
+        self._bytes(address, nbytes)[:] = integer("value", value) & 0xFF
 
     def _bytes(self, address: int, nbytes: int) -> Any:
+        address, nbytes = integer("address", address), integer("nbytes", nbytes, 0)
         if nbytes == 0:
             return np.zeros(0, dtype=np.uint8)
         try:
@@ -99,11 +115,11 @@ class Device:
 
     def map_host(self, address: int, nbytes: int) -> None:
         """Let kernels use `nbytes` of host memory at its `address`; the caller keeps it alive."""
-        self.memory.map_host(address, nbytes)
+        self.memory.map_host(integer("address", address, 1), integer("nbytes", nbytes, 0))
 
     def unmap_host(self, address: int) -> None:
         """End what `map_host` began at `address`."""
-        if not self.memory.release(address):
+        if not self.memory.release(integer("address", address)):
             raise Error(f"unmap of 0x{address:x}, which is not mapped")
 
     # Launches
@@ -168,11 +184,13 @@ class Device:
         without `cluster` it is what the kernel requires. `smem` is dynamic shared memory in bytes,
         and `args` has the bytes of each parameter.
 
-        Raises LaunchError where the launch is wrong and EmulationError where the kernel is.
+        Raises TypeError for what is no number or no module, LaunchError where the launch is wrong
+        and EmulationError where the kernel is.
         Under `explore:N` the launch is repeated from the same memory; the first results stay.
         """
+        check_module(module)
         report = Report(kernel)
-        grid3, block3 = triple(grid, "grid"), triple(block, "block")
+        grid3, block3, smem = triple(grid, "grid"), triple(block, "block"), integer("smem", smem)
         copies = self.memory.snapshot() if len(self.policies) > 1 else None
         results = None
         self._launches += 1
@@ -206,6 +224,12 @@ class Device:
             self.memory.restore(results)
             report.interleavings = len(self.policies)
         return report
+
+
+def check_module(module: object) -> None:
+    """Raise TypeError for what is no parsed module."""
+    if not isinstance(module, Module):
+        raise TypeError(f"module must be what tile_emulator.parse returns, got {module!r}")
 
 
 def shared_total(program: Program, dynamic_bytes: int) -> int:

@@ -7,6 +7,9 @@
 
 from __future__ import annotations
 
+import copyreg
+from typing import Any
+
 KINDS = (
     "address",
     "arrivals",
@@ -26,6 +29,10 @@ KINDS = (
 
 class Error(Exception):
     """The base of everything that this package raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions would be made anew from their text alone, which is not what `__init__` takes.
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class PTXError(Error):

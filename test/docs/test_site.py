@@ -16,7 +16,9 @@ from source_tree import PROJECT
 
 import mlir_tile as mt
 import tile_emulator as te
+from mlir_tile import builders, native, variants
 from mlir_tile.dialects import tile
+from mlir_tile.runtime import kernel
 
 MKDOCS = Path(sys.executable).with_name("mkdocs")
 
@@ -70,6 +72,17 @@ def test_the_reference_of_the_site_is_complete(site: Path) -> None:
             where = getattr(value, "__module__", package.__name__)
             full_name = {f"{package.__name__}.{name}", f"{where}.{name}"}
             assert full_name & python or full_name & NOT_IN_REFERENCE, f"{full_name} is missing"
+
+    for module, name in [
+        *[(tile, name) for name in tile.__all__ if name[0].islower()],
+        *[(tile, name) for name in ("LayoutAttr", "CopyPlanAttr")],
+        *[(builders, name) for name in ("kernel", "main", "launch", "barrier_group")],
+        *[(variants, name) for name in variants.__all__],
+        *[(native, name) for name in native.__all__],
+        *[(kernel, name) for name in ("Kernel.load", "BoundKernel.on", "BoundKernel.__call__")],
+    ]:
+        assert f"{module.__name__}.{name}" in python
+    assert not [name for name in python if re.search(r"\.__(?!call)\w+__$", name)]
 
     tools = anchors(site / "reference" / "tools.html")
     project = (PROJECT / "pyproject.toml").read_text()

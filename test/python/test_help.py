@@ -9,13 +9,15 @@ import enum
 import importlib
 import inspect
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import mlir_tile
-from mlir_tile import _tile
+from mlir_tile import _tile, plugin
 
 MODULES = [
     "mlir_tile",
@@ -23,6 +25,8 @@ MODULES = [
     "mlir_tile.dialects.tile",
     "mlir_tile.plugin",
     "mlir_tile.runtime",
+    "mlir_tile.runtime.kernel",
+    "mlir_tile.scripted",
     "mlir_tile.variants",
     "tile_emulator",
 ]
@@ -99,18 +103,47 @@ def test_it_has_a_docstring(name: str) -> None:
     assert not text.startswith(f"{name.rpartition('.')[2]}(")
 
 
-@pytest.mark.parametrize("name", [n for n, v in NAMES.items() if not is_generated(v)])
-def test_the_docstring_names_each_parameter(name: str) -> None:
-    value = NAMES[name]
+def unnamed(value: object) -> list[str]:
+    """Return the parameters that the docstring does not name as code, in backquotes."""
     text = inspect.getdoc(value) or ""
     if inspect.isclass(value):
         text += inspect.getdoc(vars(value).get("__init__")) or ""
-    missing = [p for p in parameters(value) if not re.search(rf"\b{p}\b", text)]
-    assert missing == []
+    code = " ".join(re.findall(r"`([^`]+)`", text))
+    return [p for p in parameters(value) if not re.search(rf"\b{p}\b", code)]
+
+
+@pytest.mark.parametrize("name", [n for n, v in NAMES.items() if not is_generated(v)])
+def test_the_docstring_names_each_parameter(name: str) -> None:
+    assert unnamed(NAMES[name]) == []
+
+
+def test_a_parameter_that_only_prose_names_is_found() -> None:
+    def move(to: str, name: str) -> None:
+        """Move to the place of that name, and call it `name`."""
+
+    assert unnamed(move) == ["to"]
 
 
 def test_there_is_something_public() -> None:
     assert len(NAMES) > 60
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "text"),
+    [
+        ([], 0, f"{plugin.path()}\n"),
+        (["--help"], 0, "usage: python -m mlir_tile.plugin"),
+        (["x"], 2, ""),
+    ],
+)
+def test_the_command_that_finds_the_plugin_has_help(
+    arguments: list[str], status: int, text: str
+) -> None:
+    command = [sys.executable, "-m", "mlir_tile.plugin", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == status
+    assert done.stdout.startswith(text)
+    assert bool(done.stdout) == (status == 0)
 
 
 def stub() -> ast.Module:
@@ -141,6 +174,19 @@ def test_the_stub_has_every_member_of_an_attribute(name: str) -> None:
     own = defined(getattr(_tile, name)) - inherited
     assert own <= declared(cls.body)
     assert declared(cls.body) <= defined(getattr(_tile, name))
+
+
+def test_the_stub_says_which_attribute_is_returned() -> None:
+    (cls,) = [s for s in stub().body if isinstance(s, ast.ClassDef) and s.name == "LayoutAttr"]
+    functions = {s.name: s for s in cls.body if isinstance(s, ast.FunctionDef)}
+    for name in ("get", "coalesce", "compose", "divide"):
+        returns = functions[name].returns
+        assert returns is not None
+        assert ast.unparse(returns) == "LayoutAttr"
+        # The signature is written by hand, so that it could grow old.
+        written = [arg.arg for arg in functions[name].args.args]
+        compiled = getattr(_tile.LayoutAttr, name).__doc__.splitlines()[0]
+        assert [n for n in written if n != "self"] == re.findall(r"(\w+): ", compiled)
 
 
 @pytest.mark.parametrize("name", sorted(n for n in dir(_tile) if not n.startswith("_")))

@@ -98,8 +98,9 @@ def test_scalars_of_every_width() -> None:
     assert out.tolist() == [0, 7, 7, 7, 7, 7, 1, 1, 2]
     with pytest.raises(ValueError, match="argument 4 of kernel 'scalars' must be from"):
         kernel("scalars")[1, 1](out, 0, 0, 0, 1 << 32, 0, 0, 0.0, 0.0, 0.0)
-    with np.errstate(over="ignore"):
+    with pytest.raises(ValueError, match="argument 8 of kernel 'scalars' must be in the range of"):
         kernel("scalars")[1, 1](out, 0, 0, 0, 0, 0, 0, 0.0, 1e300, 0.0)
+    kernel("scalars")[1, 1](out, 0, 0, 0, 0, 0, 0, 0.0, np.inf, 0.0)
     assert out[7] == np.inf
 
 

@@ -24,7 +24,11 @@ module attributes {gpu.container_module} {
     return %x : f32
   }
   func.func @plain(%a: memref<4x8xf16>) attributes {llvm.emit_c_interface} { return }
-  func.func @rows(%a: memref<?x8xi32>) attributes {llvm.emit_c_interface} { return }
+  func.func @rows(%a: memref<?x8xi32>, %i: index, %j: index) -> i32
+      attributes {llvm.emit_c_interface} {
+    %x = memref.load %a[%i, %j] : memref<?x8xi32>
+    return %x : i32
+  }
   func.func @padded(%a: memref<2x4xf32, strided<[16, 1]>>) attributes {llvm.emit_c_interface} {
     return
   }
@@ -154,11 +158,18 @@ def test_torch_tensors_on_the_host_are_taken(call) -> None:
 
 
 def test_an_extent_of_1_may_have_any_stride(call) -> None:
-    call("rows", np.zeros((5, 8), np.int32)[::5])
+    whole = np.arange(48, dtype=np.int32).reshape(6, 8)
+    assert [call("rows", whole[2::5], 0, j) for j in range(8)] == whole[2].tolist()
+    with pytest.raises(ValueError, match="must have stride 8 in dimension 0"):
+        call("rows", whole[::5], 0, 0)  # the control: two rows, so far apart
 
 
 def test_unsigned_arrays_are_the_same_bits(call) -> None:
-    call("rows", np.zeros((3, 8), np.uint32))
+    given = np.array([np.arange(8), np.arange(8) + 0x80000000, 0xFFFFFFFF - np.arange(8)])
+    given = given.astype(np.uint32)
+    for i in range(3):
+        for j in range(8):
+            assert call("rows", given, i, j) & 0xFFFFFFFF == given[i, j]
 
 
 def test_arrays_with_dlpack_are_taken(call) -> None:
@@ -193,7 +204,7 @@ WRONG: list[tuple[str, tuple[Any, ...], type[Exception], str]] = [
         "argument 0 of 'plain' must have shape 4x8, as memref<4x8xf16> does, got 4x9",
     ),
     ("plain", (np.zeros(32, np.float16),), ValueError, "must have shape 4x8"),
-    ("rows", (np.zeros((4, 9), np.int32),), ValueError, "must have shape ?x8"),
+    ("rows", (np.zeros((4, 9), np.int32), 0, 0), ValueError, "must have shape ?x8"),
     (
         "plain",
         (np.zeros((4, 16), np.float16)[:, ::2],),

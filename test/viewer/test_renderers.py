@@ -57,7 +57,7 @@ def test_an_svg_has_a_group_for_each_cell_with_its_numbers_and_colour() -> None:
             texts = [text.text for text in group.iter(f"{SVG}text")]
             assert texts[0] == str(cell.place)
             assert "".join(texts[1:]) == looks.value(cell, grid, picture.color)
-            assert group[0].get("fill") == looks.fill(cell, grid, picture.color)
+            assert group[0].get("fill") == looks.fill(cell, picture.color)
             assert bool(list(group.iter(f"{SVG}path"))) == (cell.moved.clk > 1)
             frames = [r for r in group.iter(f"{SVG}rect") if r.get("class") == "m"]
             assert bool(frames) == cell.marked

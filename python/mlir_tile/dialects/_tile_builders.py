@@ -16,6 +16,7 @@ from mlir import ir
 from mlir._mlir_libs import _mlir
 
 from .. import _tile
+from ..validation import is_int, wrong_type
 from ._tile_enum_gen import Issue, Scope
 from ._tile_operands import (
     Barrier,
@@ -23,14 +24,12 @@ from ._tile_operands import (
     Number,
     Place,
     Scalar,
-    is_int,
     issue_of,
     memref_of,
     offsets_of,
     parity_of,
     scope_of,
     value_of,
-    wrong_type,
 )
 from ._tile_ops_gen import (
     ArriveOp,

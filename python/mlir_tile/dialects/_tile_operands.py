@@ -19,6 +19,7 @@ from mlir import ir
 from mlir._mlir_libs import _mlir
 from mlir.dialects import arith
 
+from ..validation import is_int, wrong_type
 from ._tile_enum_gen import Issue, Scope
 
 _mlir.globals.register_traceback_file_exclusion(__file__)
@@ -81,17 +82,6 @@ def column_of(frame: FrameType) -> int:
         return 1
     positions = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), None)
     return 1 if positions is None or positions[2] is None else positions[2] + 1
-
-
-def wrong_type(argument: str, expected: str, given: object) -> TypeError:
-    """Return the exception that names the argument, what it must be, and what it is."""
-    text = f"a value of type {given.type}" if isinstance(given, ir.Value) else repr(given)
-    return TypeError(f"{argument} must be {expected}, got {text}")
-
-
-def is_int(given: object) -> bool:
-    """Whether `given` is a number of Python's, and not a truth value."""
-    return isinstance(given, int) and not isinstance(given, bool)
 
 
 def value_of(argument: str, expected: str, given: object) -> ir.Value:

@@ -144,13 +144,13 @@ class Session:
     """
 
     def __init__(
-        self, schedule: Any = None, checks: Any = None, timeout: float | None = None
+        self, schedule: str | None = None, checks: str | None = None, timeout: float | None = None
     ) -> None:
         try:
             import tile_emulator as te
         except ModuleNotFoundError as error:
             raise Error(f'device="emulator" needs the package tile_emulator: {error}') from error
-        options = {"schedule": schedule, "checks": checks, "max_seconds": timeout}
+        options: dict[str, Any] = {"schedule": schedule, "checks": checks, "max_seconds": timeout}
         self.device = te.Device(**{k: v for k, v in options.items() if v is not None})
         self._exception: BaseException | None = None
         self._managed: dict[int, ctypes.Array[ctypes.c_char]] = {}

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from mlir_tile.runtime.driver_emulator import Session, emulator_driver
 from mlir_tile.runtime.errors import EmulatorError, KernelTimeout
@@ -14,7 +13,10 @@ __all__ = ["run_emulated"]
 
 
 def run_emulated(
-    run: Callable[[int, Session], Failure], schedule: Any, checks: Any, timeout: float | None
+    run: Callable[[int, Session], Failure],
+    schedule: str | None,
+    checks: str | None,
+    timeout: float | None,
 ) -> None:
     """Call `run` with the emulator's driver table and a device; raise how it failed.
 

@@ -15,8 +15,10 @@ A wrong argument is a `TypeError` or `ValueError` that names it, as everywhere i
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = [
     "CompileError",
@@ -33,6 +35,10 @@ __all__ = [
 
 class Error(Exception):
     """The base of everything that this package raises about programs and devices."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions would be made anew from their text alone, which is not what `__init__` takes.
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class CompileError(Error):

@@ -39,6 +39,7 @@ from mlir_tile.runtime.library import (
 from mlir_tile.runtime.results import Results
 from mlir_tile.runtime.signature import MemRef, Signature
 from mlir_tile.runtime.streams import stream_handle
+from mlir_tile.validation import seconds
 
 __all__ = ["Executable"]
 
@@ -119,8 +120,8 @@ class Executable:
         device: str = "auto",
         stream: Any = None,
         timeout: float | None = None,
-        schedule: Any = None,
-        checks: Any = None,
+        schedule: str | None = None,
+        checks: str | None = None,
     ) -> Any:
         """Call host function `name`, or `exe.name(...)`, and return its result or None.
 
@@ -135,7 +136,8 @@ class Executable:
           `ptr`, `handle` or `__cuda_stream__`. The call then waits only where the program waits.
         - `timeout`: seconds that any single wait for the GPU may take, or that the emulator may
           work on one launch. The emulator finds waits that cannot end without it.
-        - `schedule`, `checks`: passed to the emulator.
+        - `schedule`, `checks`: the emulator's, as `tile_emulator.Device` takes them. With one of
+          them "auto" is the emulator, even where there is a GPU.
 
         Raises `TypeError` or `ValueError` for wrong arguments before anything runs,
         `DeviceUnavailable`, `LaunchError` and what derives from it. After a failure the rest of
@@ -145,8 +147,7 @@ class Executable:
         if signature is None:
             known = ", ".join(sorted(self._signatures)) or "none"
             raise ValueError(f"no host function '{name}' with llvm.emit_c_interface, have: {known}")
-        if timeout is not None and not timeout > 0:
-            raise ValueError(f"timeout must be a positive number of seconds, got {timeout}")
+        timeout = None if timeout is None else seconds("timeout", timeout)
         values, alive = signature.convert(args)
         results = Results(signature, alive)
         packed = _pack(signature, values, results)
@@ -195,20 +196,26 @@ class Executable:
         name: str,
         device: str = "auto",
         *,
-        schedule: Any = None,
-        checks: Any = None,
+        schedule: str | None = None,
+        checks: str | None = None,
         timeout: float | None = None,
     ) -> Kernel:
         """Return kernel `name` of the `gpu.module` `module`, to be launched on device tensors.
 
         `exe.kernel("kernels", "copy")[grid, block, cluster, smem, stream](...)`, see `Kernel`. With
         `device` "auto" the arguments decide: device tensors run on their GPU, and NumPy arrays on
-        the emulator where there is no GPU. `schedule`, `checks` and `timeout` are the emulator's.
+        the emulator where there is no GPU. `schedule`, `checks` and `timeout` are the emulator's,
+        as for `invoke`; with one of them "auto" is the emulator, even where there is a GPU.
+
+        Raises `TypeError` or `ValueError` for wrong arguments.
         """
         signature = self.kernels.get(module, {}).get(name)
         if signature is None:
             known = ", ".join(f"{m}.{k}" for m, kernels in self.kernels.items() for k in kernels)
-            raise ValueError(f"no kernel '{module}.{name}', have: {known or 'none'}")
+            why = ""
+            if module not in self.kernels and _binary(self._module, module) is not None:
+                why = f"; '{module}' was outlined from a gpu.launch, for host functions only"
+            raise ValueError(f"no kernel '{module}.{name}', have: {known or 'none'}{why}")
         settings = (schedule, checks, timeout)
         key = (module, name, device)
         with self._lock:
@@ -291,14 +298,21 @@ def _pack(signature: Signature, values: list[Any], results: Results) -> Any:
 
 def _image(module: ir.Module, name: str, opt_level: int) -> KernelImage:
     """Return the binary of a `gpu.module` as it is embedded in the host program."""
+    binary = _binary(module, name)
+    if binary is None:
+        raise Error(f"the compiled module has no binary of '{name}'")
+    is_text = binary.format == gpu.CompilationTarget.Assembly
+    return KernelImage(binary.object, is_text, opt_level)
+
+
+def _binary(module: ir.Module, name: str) -> Any:
+    """Return the `gpu.ObjectAttr` of a `gpu.module`, None if there is none."""
     for op in module.body.operations:
         if op.operation.name == "gpu.binary":
             attributes = op.operation.attributes
             if ir.StringAttr(attributes["sym_name"]).value == name:
-                binary = gpu.ObjectAttr(ir.ArrayAttr(attributes["objects"])[0])
-                is_text = binary.format == gpu.CompilationTarget.Assembly
-                return KernelImage(binary.object, is_text, opt_level)
-    raise Error(f"the compiled module has no binary of '{name}'")
+                return gpu.ObjectAttr(ir.ArrayAttr(attributes["objects"])[0])
+    return None
 
 
 def _as_module(op: ir.OpView | ir.Operation) -> ir.Module:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import operator
 import weakref
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from mlir_tile.runtime.devices import CURRENT, device_info, resolve_device
+from mlir_tile.runtime.driver_emulator import Session
 from mlir_tile.runtime.emulation import run_emulated
 from mlir_tile.runtime.errors import Launch, LaunchError
 from mlir_tile.runtime.kernel_signature import KernelSignature
@@ -25,6 +25,7 @@ from mlir_tile.runtime.parameters import Parameters, Place
 from mlir_tile.runtime.signature import is_on_gpu
 from mlir_tile.runtime.streams import LEGACY, current_stream_of, stream_handle
 from mlir_tile.runtime.tensors import Tensor, fast_reader, owner_of, read_tensor
+from mlir_tile.validation import integer, seconds
 
 __all__ = ["BoundKernel", "Kernel", "KernelImage"]
 
@@ -34,7 +35,10 @@ _MANY = 256  # layouts and launches that are remembered of a kernel before all a
 
 
 class KernelImage:
-    """The binary of a `gpu.module` in the run-time library, loaded where it is first launched."""
+    """The binary of a `gpu.module` in the run-time library, loaded where it is first launched.
+
+    `image` is PTX if `is_text`, which the driver compiles at `opt_level`, else a cubin.
+    """
 
     def __init__(self, image: bytes, is_text: bool, opt_level: int) -> None:
         runtime = library()
@@ -78,18 +82,24 @@ class Kernel:
         signature: KernelSignature,
         image: KernelImage,
         device: str = "auto",
-        schedule: Any = None,
-        checks: Any = None,
+        schedule: str | None = None,
+        checks: str | None = None,
         timeout: float | None = None,
     ) -> None:
+        """Take the kernel of that `signature` from `image`.
+
+        `device`, `schedule`, `checks` and `timeout` are those of `Executable.kernel`.
+        """
         if signature.unsupported:
             raise TypeError(
                 f"kernel '{signature.name}' cannot be launched from Python: {signature.unsupported}"
             )
-        if device == "auto" and not (schedule is checks is timeout is None):
-            device = "emulator"
-        if device != "emulator" and not (schedule is checks is timeout is None):
-            raise ValueError('schedule, checks and timeout need device="emulator"')
+        timeout = None if timeout is None else seconds("timeout", timeout)
+        if (schedule, checks, timeout) != (None, None, None):
+            device = "emulator" if device == "auto" else device
+            if device != "emulator":
+                raise ValueError('schedule, checks and timeout need device="emulator"')
+            Session(schedule, checks, timeout)  # which says what is wrong with them
         resolve_device(device)
         self.signature = signature
         self.device = device
@@ -102,11 +112,22 @@ class Kernel:
         self._readers: dict[type, Callable[[Any], tuple[int, Hashable]]] = {}
         self._bound: dict[Hashable, BoundKernel] = {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise _stays(self)
+
     def __getitem__(self, launch: Any) -> BoundKernel:
         try:
             return self._bound[launch]
         except (KeyError, TypeError):  # new, or lists and the like
             return self._bind(launch)
+
+    def __call__(self, *values: Any, **options: Any) -> NoReturn:
+        """Raise `TypeError` that says where the shape of the launch is missing."""
+        name = self.signature.name
+        raise TypeError(
+            f"kernel '{name}' must be launched as kernel[grid, block, cluster, smem, stream](...), "
+            "got a call without a grid"
+        )
 
     def _bind(self, launch: Any) -> BoundKernel:
         given = launch if isinstance(launch, tuple) else (launch,)
@@ -125,7 +146,7 @@ class Kernel:
         return bound
 
     def load(self, device: int | None = None) -> None:
-        """Load the kernel on a device (the current one), so that its first launch need not.
+        """Load the kernel on GPU `device` (the current one), so that its first launch need not.
 
         Raises as a launch does. The emulator has nothing to load.
         """
@@ -136,18 +157,18 @@ class Kernel:
                 throw_failure()
 
     def reader_of(self, value: Any) -> Callable[[Any], tuple[int, Hashable]] | None:
-        """Return what reads pointer and layout of such tensors, if both can be had fast."""
+        """Return what reads pointer and layout of tensors like `value`, if both can be had fast."""
         reader = fast_reader(value)
         if reader is not None:
             self._readers[type(value)] = reader
         return reader
 
     def remember(self, key: tuple[Hashable, ...], known: _Known) -> None:
-        """Let arguments with these layouts be launched without checks of their types."""
+        """Let arguments with the layouts `key`, `known` now, be launched without checks."""
         _remember(self._known, key, known)
 
     def runs_on_emulator(self, values: tuple[Any, ...]) -> bool:
-        """Whether these arguments go to the emulator.
+        """Whether the arguments `values` go to the emulator.
 
         By its name, or because nothing is on a GPU and there is none.
         """
@@ -157,7 +178,10 @@ class Kernel:
 
 
 class BoundKernel:
-    """A kernel with the shape of its launch, to be called with its arguments."""
+    """A `kernel` with the shape of its launch, to be called with its arguments.
+
+    Made by `kernel[grid, block, cluster, smem, stream]`, where `Kernel` says what each may be.
+    """
 
     def __init__(self, kernel: Kernel, grid: Dim, block: Dim, cluster: Dim, smem: Any) -> None:
         signature = kernel.signature
@@ -173,7 +197,7 @@ class BoundKernel:
         own.block[:] = signature.block if block is None else _dim("block", block)
         own.has_cluster = cluster is not None
         own.cluster[:] = (1, 1, 1) if cluster is None else _dim("cluster", cluster)
-        dynamic_bytes = 0 if smem is None else _integer("smem", smem)
+        dynamic_bytes = 0 if smem is None else _word("smem", smem)
         own.shared_bytes = dynamic_bytes + signature.front_bytes
         own.argument_count = kernel.parameters.count
         own.argument_offsets = kernel.parameters.offsets
@@ -195,8 +219,11 @@ class BoundKernel:
         self._known = kernel._known
         self._pack = kernel.parameters.pack
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise _stays(self._kernel)
+
     def on(self, stream: Any) -> BoundKernel:
-        """Return the same launch on a stream."""
+        """Return the same launch on `stream`, given as to `Kernel`."""
         if self._kernel.device == "emulator":
             raise ValueError("stream must be None on the emulator, which has no streams")
         bound = object.__new__(BoundKernel)
@@ -352,8 +379,9 @@ class BoundKernel:
 
     def _refusal(self, own: DirectLaunch, why: str) -> LaunchError:
         name, shared_bytes = self._kernel.signature.name, int(own.shared_bytes)
+        taken = own.cluster if own.has_cluster else self._kernel.signature.cluster
         grid, block, cluster = (
-            (int(d[0]), int(d[1]), int(d[2])) for d in (own.grid, own.block, own.cluster)
+            (int(d[0]), int(d[1]), int(d[2])) for d in (own.grid, own.block, taken)
         )
         return LaunchError(
             f"kernel '{name}' (grid {_x(grid)}, block {_x(block)}, cluster {_x(cluster)}, "
@@ -361,6 +389,13 @@ class BoundKernel:
             call="cuLaunchKernelEx",
             launch=Launch(name, grid, block, cluster, shared_bytes),
         )
+
+
+def _stays(kernel: Kernel) -> TypeError:
+    return TypeError(
+        f"kernel '{kernel.signature.name}' cannot be pickled, as it is loaded in this process; "
+        "pickle the Executable, and take the kernel from it there"
+    )
 
 
 _WORD = (1 << 64) - 1
@@ -392,17 +427,12 @@ def _dim(name: str, given: Any) -> tuple[int, int, int]:
     extents = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     if not 1 <= len(extents) <= 3:
         raise ValueError(f"{name} must have one to three dimensions, got {given!r}")
-    x, y, z = (_integer(name, extent) for extent in (*extents, 1, 1)[:3])
+    x, y, z = (_word(name, extent, " or a tuple of up to three") for extent in (*extents, 1, 1)[:3])
     return x, y, z
 
 
-def _integer(name: str, given: Any) -> int:
-    try:
-        value = operator.index(given)
-    except TypeError:
-        raise TypeError(
-            f"{name} must be an integer or a tuple of integers, got {given!r}"
-        ) from None
+def _word(name: str, given: Any, or_else: str = "") -> int:
+    value = integer(name, given, or_else=or_else)
     if not -(1 << 31) <= value < 1 << 31:
         raise ValueError(f"{name} must fit 32 bits, got {value}")
     return value

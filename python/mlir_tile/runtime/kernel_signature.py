@@ -21,8 +21,9 @@ _GLOBAL_SPACES = ("", "0", "1", "#gpu.address_space<global>")
 class KernelSignature:
     """The arguments of a kernel; `unsupported` says why it cannot be launched from Python.
 
-    `block` is the only block that it may be launched with, if that is known; `front_bytes` are
-    added to the dynamic shared memory of each launch.
+    `block` is the only block that it may be launched with, if that is known; `cluster` is the one
+    that it has where the launch gives none, and `front_bytes` are added to the dynamic shared
+    memory of each launch.
     """
 
     name: str
@@ -30,6 +31,7 @@ class KernelSignature:
     block: tuple[int, int, int] | None = None
     front_bytes: int = 0
     unsupported: str = ""
+    cluster: tuple[int, ...] = (1, 1, 1)
 
 
 def kernel_signatures(lowered: ir.Operation) -> dict[str, dict[str, KernelSignature]]:
@@ -46,6 +48,7 @@ def kernel_signatures(lowered: ir.Operation) -> dict[str, dict[str, KernelSignat
 def _signature(named: ir.NamedAttribute) -> KernelSignature:
     entry = ir.DictAttr(named.attr)
     block = tuple(ir.DenseI32ArrayAttr(entry["block"])) if "block" in entry else None
+    cluster = tuple(ir.DenseI32ArrayAttr(entry["cluster"])) if "cluster" in entry else (1, 1, 1)
     front = ir.IntegerAttr(entry["front"]).value
     arguments: list[Argument] = []
     count = 0
@@ -61,7 +64,7 @@ def _signature(named: ir.NamedAttribute) -> KernelSignature:
         count += 3 + 2 * len(argument.shape or ()) if isinstance(argument, MemRef) else 1
     if count != ir.IntegerAttr(entry["parameters"]).value:
         return unsupported("its arguments have layouts that lowering replaces")
-    return KernelSignature(named.name, tuple(arguments), block, front)
+    return KernelSignature(named.name, tuple(arguments), block, front, cluster=cluster)
 
 
 def _is_global(given: Any) -> bool:

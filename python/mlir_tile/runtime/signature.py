@@ -8,6 +8,7 @@ and scalars of MLIR's C interface. Everything is checked here, before anything r
 from __future__ import annotations
 
 import ctypes
+import math
 import operator
 import re
 import sys
@@ -24,7 +25,9 @@ from mlir_tile.runtime.tensors import element_of, owner_of
 
 __all__ = ["Argument", "MemRef", "Scalar", "Signature", "parse_argument", "signatures_of"]
 
-_DYNAMIC = None
+
+_LARGEST = {"f16": 65504.0, "bf16": 3.38e38, "f32": 3.4e38, "f64": sys.float_info.max}
+"""What surely is in the range of a float type; it takes long to find out for what is not here."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +48,28 @@ class Scalar:
         if isinstance(value, np.ndarray) and value.ndim == 0:
             value = value[()]
         if self.element[0] == "f" or self.element.startswith("bf"):
-            try:
-                number = np.asarray(float(value)).astype(dtype)
-            except (TypeError, ValueError):
-                raise TypeError(f"{where} must be a number, got {_kind(value)}") from None
+            number = self._float(value, dtype, where)
         else:
             number = self._integer(value, dtype, where)
         return ctypes.create_string_buffer(number.tobytes(), dtype.itemsize), []
+
+    def _float(self, value: Any, dtype: np.dtype[Any], where: str) -> npt.NDArray[Any]:
+        try:
+            given = float(value)
+        except (TypeError, ValueError):
+            raise TypeError(f"{where} must be a number, got {_kind(value)}") from None
+        except OverflowError:
+            raise self._beyond(value, where) from None
+        if abs(given) <= _LARGEST.get(self.element, 0.0):
+            return np.asarray(given).astype(dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            number = np.asarray(given).astype(dtype)
+        if math.isfinite(given) and not math.isfinite(float(number)):
+            raise self._beyond(value, where)
+        return number
+
+    def _beyond(self, value: Any, where: str) -> ValueError:
+        return ValueError(f"{where} must be in the range of {self.element}, got {_kind(value)}")
 
     def _integer(self, value: Any, dtype: np.dtype[Any], where: str) -> npt.NDArray[Any]:
         try:
@@ -237,14 +255,17 @@ class Signature:
         return converted, alive
 
 
-def signatures_of(module: ir.Module) -> dict[str, Signature]:
+def signatures_of(module: ir.Module | ir.OpView) -> dict[str, Signature]:
     """Return the signatures of what one can call of `module`: with `llvm.emit_c_interface`.
 
-    To be asked before the functions are lowered: afterwards the types are gone.
+    Declarations, such as those of MLIR's own library, are not among them. To be asked
+    before the functions are lowered: afterwards the types are gone.
     """
     signatures = {}
     for op in module.body.operations:
         if op.operation.name != "func.func" or "llvm.emit_c_interface" not in op.attributes:
+            continue
+        if not op.operation.regions[0].blocks:
             continue
         name = ir.StringAttr(op.attributes["sym_name"]).value
         function_type = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)

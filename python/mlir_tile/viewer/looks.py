@@ -32,7 +32,7 @@ def number(cell: Cell, color: str) -> int | None:
     return {"chunk": cell.moved.chunk, "bank": cell.bank, "phase": cell.phase}[color]
 
 
-def fill(cell: Cell, grid: Grid, color: str) -> str | None:
+def fill(cell: Cell, color: str) -> str | None:
     """Return the colour of a cell, or None for none."""
     value = number(cell, color)
     if value is None:

@@ -268,7 +268,7 @@ def _grids(
         if piece == 1 or _in_pieces(plane, rows, columns, piece, sides):
             break
         piece //= 2
-    hidden = _hidden(plane, rows, columns, piece)
+    hidden = _hidden(plane, rows, columns)
     return [_grid(side, plane, rows, columns, piece, marks, hidden) for side in sides]
 
 
@@ -306,7 +306,7 @@ def _in_pieces(plane: _Plane, rows: range, columns: range, piece: int, sides: li
     return True
 
 
-def _hidden(plane: _Plane, rows: range, columns: range, piece: int) -> str:
+def _hidden(plane: _Plane, rows: range, columns: range) -> str:
     """Say what of the tile is not drawn."""
     parts = []
     if len(rows) < plane.rows:

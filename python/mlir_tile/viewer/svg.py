@@ -128,7 +128,7 @@ class _Drawing:
 
     def _cell(self, cell: Cell, grid: Grid, x: float, y: float, width: float) -> None:
         color = self.picture.color
-        fill = looks.fill(cell, grid, color)
+        fill = looks.fill(cell, color)
         paint = f' fill="{fill}"' if fill else ' class="e"'
         middle = _n(width / 2)
         text = [

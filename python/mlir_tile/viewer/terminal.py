@@ -46,7 +46,7 @@ def _grid(grid: Grid, color: str, colored: bool) -> tuple[list[str], int]:
     for label, cells in zip(grid.row_labels, grid.rows, strict=True):
         shown = [f"{_text(cell, grid, color):>{size}}" for cell in cells]
         if colored:
-            shown = [_paint(t, c, grid, color) for t, c in zip(shown, cells, strict=True)]
+            shown = [_paint(t, c, color) for t, c in zip(shown, cells, strict=True)]
         missing = " " * (size + 1) * (len(grid.column_labels) - len(cells))
         lines.append(f"{label:>{edge}} " + " ".join(shown) + missing + padding)
     return lines, width + len(padding)
@@ -57,9 +57,9 @@ def _text(cell: Cell, grid: Grid, color: str) -> str:
     return f"{cell.place} {looks.value(cell, grid, color)}".rstrip() + mark
 
 
-def _paint(text: str, cell: Cell, grid: Grid, color: str) -> str:
+def _paint(text: str, cell: Cell, color: str) -> str:
     """Put the colour of a cell behind its text, as 24 bits; what is marked is inverse."""
-    fill = looks.fill(cell, grid, color)
+    fill = looks.fill(cell, color)
     if cell.marked:
         return f"\x1b[7m{text}\x1b[0m"
     if fill is None:

@@ -90,7 +90,7 @@ def atomic(d: Decoder, ins: Instruction) -> None:
     operands = list(ins.operands)
     wanted = elements(operands.pop(0), count) if returns else []
     targets = [None if isinstance(o, Sink) else d.target(o, kind) for o in wanted]
-    address = d.address(operands[0], space)
+    address = d.address(operands[0])
     values = [[d.source(o, kind) for o in elements(v, count)] for v in operands[1:]]
     values = values[:2] if name == "cas" else values[:1]
     function = operation(name, kind)

@@ -33,7 +33,7 @@ def mbarrier(d: Decoder, ins: Instruction) -> None:
     handler(d, ins)
 
 
-def shared_addresses(w: Warp, addresses: Any, lanes: Any, generic: bool) -> Any:
+def shared_addresses(addresses: Any, lanes: Any, generic: bool) -> Any:
     """Take generic addresses out of the shared window; raises Fault for others."""
     if not generic:
         return addresses
@@ -56,7 +56,7 @@ class Places:
         self.ins = ins
         self.local_form = "shared::cluster" not in ins.parts
         self.generic = not any(p.startswith("shared") for p in ins.parts)
-        self.address = d.address(ins.operands[operand], "shared")
+        self.address = d.address(ins.operands[operand])
 
     def flat(self, w: Warp, m: Mask) -> tuple[Any, Any]:
         """Return the active lanes and the places of their barriers."""
@@ -65,7 +65,7 @@ class Places:
         addresses = self.address(w)
         if m is not True:
             addresses = addresses[lanes]
-        addresses = shared_addresses(w, addresses, lanes, self.generic)
+        addresses = shared_addresses(addresses, lanes, self.generic)
         return lanes, w.cta.cluster.flat(w, lanes, addresses, 8, self.local_form)
 
     def barriers(self, w: Warp, m: Mask) -> list[tuple[int, MBarrier]]:

@@ -192,10 +192,10 @@ def bulk(d: Decoder, ins: Instruction, parts: tuple[str, ...]) -> None:
     operands = list(ins.operands)
     if hint:
         operands.pop()
-    target = d.address(operands[0], "shared")
-    source = d.address(operands[1], "shared")
+    target = d.address(operands[0])
+    source = d.address(operands[1])
     size = d.source(operands[2], "u32")
-    barrier = d.address(operands[3], "shared") if _COMPLETE_TX in rest else None
+    barrier = d.address(operands[3]) if _COMPLETE_TX in rest else None
     mask = d.source(operands[4], "u16") if multicast else None
     between = to == "shared::cluster" and source_space == "shared::cta"
     load = to in ("shared::cluster", "shared::cta") and source_space == "global"
@@ -255,15 +255,15 @@ def store_async(d: Decoder, ins: Instruction) -> None:
     if nbytes not in (4, 8, 16) or how.space not in ("shared::cluster", "generic"):
         raise d.unsupported()
     generic = how.space == "generic"
-    target = d.address(ins.operands[0], "shared")
+    target = d.address(ins.operands[0])
     sources = [d.source(o, how.kind) for o in elements(ins.operands[1], how.count)]
-    barrier = d.address(ins.operands[2], "shared")
+    barrier = d.address(ins.operands[2])
 
     def step(w: Warp, m: Mask) -> None:
         w.at = ins
         lanes = lanes_of(m)
-        targets = shared_addresses(w, target(w)[lanes], lanes, generic)
-        barriers = shared_addresses(w, barrier(w)[lanes], lanes, generic)
+        targets = shared_addresses(target(w)[lanes], lanes, generic)
+        barriers = shared_addresses(barrier(w)[lanes], lanes, generic)
         values = np.stack([w.u[s][lanes] for s in sources], axis=1).view(np.uint8)
         caused = None
         for i, lane in enumerate(lanes.tolist()):
@@ -287,8 +287,8 @@ def ordinary(d: Decoder, ins: Instruction) -> None:
     operands = [o for o in ins.operands]
     if "L2::cache_hint" in ins.parts:
         operands.pop()
-    target = d.address(operands[0], "shared")
-    source = d.address(operands[1], "global")
+    target = d.address(operands[0])
+    source = d.address(operands[1])
     size = d.source(operands[2], "u32")
     used = d.source(operands[3], "u32") if len(operands) > 3 else size
 

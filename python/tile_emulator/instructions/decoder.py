@@ -113,7 +113,7 @@ class Decoder:
         if isinstance(operand, Reg):
             return self._fit(self.registers[operand.name], width)
         if isinstance(operand, Imm):
-            return self.slots.constant(width, literal(operand, kind, width))
+            return self.slots.constant(width, literal(operand, width))
         if isinstance(operand, Sym):
             return self._symbol(operand, width)
         if isinstance(operand, Not):
@@ -216,7 +216,7 @@ class Decoder:
         self.after.insert(0, unpack)
         return temporary
 
-    def address(self, operand: Operand, space: str) -> Callable[[Warp], Any]:
+    def address(self, operand: Operand) -> Callable[[Warp], Any]:
         """Return a function that gives the lanes' addresses as uint64."""
         if not isinstance(operand, Mem):
             raise self.error(f"expected an address in '{self.ins.opcode}'")
@@ -314,8 +314,8 @@ class Decoder:
         return step
 
 
-def literal(operand: Imm, kind: str, width: int) -> int:
-    """Return the bits of a literal where a value of type `kind` is wanted."""
+def literal(operand: Imm, width: int) -> int:
+    """Return the bits of a literal where a value of `width` bits is wanted."""
     value = operand.value
     if operand.kind == "f32" and width == 64:
         return int(

@@ -210,7 +210,7 @@ def division(d: Decoder, ins: Instruction) -> None:
         integer.divide(d, ins)
         return
     kind, mode, others = _split(d, ins, {"ftz", "approx", "full"})
-    emit_float(d, ins, kind, others & {"ftz"}, lambda a, b: divide(a, b, kind, mode), 2)
+    emit_float(d, ins, kind, others & {"ftz"}, lambda a, b: divide(a, b, mode), 2)
 
 
 def _in_f64(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
@@ -234,11 +234,11 @@ def unary(d: Decoder, ins: Instruction) -> None:
     flags = others & {"ftz"}
     approximate = "approx" in others
     if family == "sqrt":
-        emit_float(d, ins, kind, flags, lambda a: square_root(a, kind, mode), 1)
+        emit_float(d, ins, kind, flags, lambda a: square_root(a, mode), 1)
     elif family == "rcp":
 
         def reciprocal(a: Array) -> Array:
-            value = divide(np.ones_like(a), a, kind, mode)
+            value = divide(np.ones_like(a), a, mode)
             if approximate and kind == "f64":
                 value = (value.view(np.uint64) & np.uint64(0xFFFFFFFF00000000)).view(np.float64)
             return value

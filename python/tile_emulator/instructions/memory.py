@@ -91,7 +91,7 @@ def load(d: Decoder, ins: Instruction) -> None:
     count, strong, space = how.count, how.strong, how.space
     wanted = elements(ins.operands[0], count)
     targets = [None if isinstance(o, Sink) else d.target(o, how.kind) for o in wanted]
-    address = d.address(ins.operands[1], space)
+    address = d.address(ins.operands[1])
     acquire = how.semantics == "acquire"
     poll = ("poll", id(ins))
 
@@ -130,7 +130,7 @@ def store(d: Decoder, ins: Instruction) -> None:
         raise d.unsupported()
     strong, space = how.strong, how.space
     sources = [d.source(o, how.kind) for o in elements(ins.operands[1], how.count)]
-    address = d.address(ins.operands[0], space)
+    address = d.address(ins.operands[0])
     release = how.semantics == "release"
 
     def step(w: Warp, m: Mask) -> None:

@@ -171,7 +171,7 @@ def multiply(a: Array, b: Array, kind: str, mode: str) -> Array:
     return narrow(a.astype(np.float64) * b.astype(np.float64), kind, mode)
 
 
-def divide(a: Array, b: Array, kind: str, mode: str) -> Array:
+def divide(a: Array, b: Array, mode: str) -> Array:
     """Return a / b, rounded once."""
     near = a / b
     if mode == "rn":
@@ -188,7 +188,7 @@ def _ratio(a: float, b: float) -> Fraction:
     return Fraction(float(a)) / Fraction(float(b))
 
 
-def square_root(a: Array, kind: str, mode: str) -> Array:
+def square_root(a: Array, mode: str) -> Array:
     """Return the square root, rounded once."""
     near = np.sqrt(a)
     if mode == "rn":

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,13 +143,18 @@ class Launch:
         )
 
 
-def triple(value: object, name: str) -> Triple:
-    """Read a dimension given as a number or up to three; raises LaunchError."""
-    values = [value] if isinstance(value, (int, np.integer)) else list(value)  # type: ignore[call-overload]
-    if not 1 <= len(values) <= 3 or any(int(v) < 1 for v in values):
+def triple(value: Any, name: str) -> Triple:
+    """Read a dimension given as a number or up to three; raises TypeError and LaunchError."""
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{name} must be one to three ints, got {value!r}")
+    try:
+        values = [operator.index(v) for v in (value if isinstance(value, Iterable) else [value])]
+    except TypeError:
+        raise TypeError(f"{name} must be one to three ints, got {value!r}") from None
+    if not 1 <= len(values) <= 3 or min(values) < 1:
         raise LaunchError(f"{name} must be one to three positive numbers, got {value!r}")
-    values += [1] * (3 - len(values))
-    return int(values[0]), int(values[1]), int(values[2])
+    x, y, z = [*values, 1, 1][:3]
+    return x, y, z
 
 
 def check_launch(program: Program, grid: Triple, block: Triple, cluster: Triple) -> None:

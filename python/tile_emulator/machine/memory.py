@@ -60,9 +60,10 @@ class GlobalMemory:
 
     def alloc(self, nbytes: int, name: str = "allocation") -> int:
         """Return the address of new zeroed bytes, aligned to 512 bytes."""
+        data = np.zeros(nbytes, dtype=np.uint8)
         base = self._next
         self._next += -(-max(nbytes, 1) // 512) * 512 + 512
-        self._insert(Segment(base, np.zeros(max(nbytes, 0), dtype=np.uint8), name))
+        self._insert(Segment(base, data, name))
         return base
 
     def map_host(self, address: int, nbytes: int) -> None:

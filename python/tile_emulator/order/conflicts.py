@@ -193,7 +193,7 @@ class Conflicts:
                     operation.notes(),
                 )
 
-    def same_instruction(self, w: Warp, lanes: Any, flat: Any, values: Any) -> None:
+    def same_instruction(self, lanes: Any, flat: Any, values: Any) -> None:
         seen: dict[int, int] = {}
         for i, start in enumerate(flat.tolist()):
             other = seen.setdefault(start, i)

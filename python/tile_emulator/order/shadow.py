@@ -237,7 +237,7 @@ class Shadow:
     ) -> None:
         index, threads = self._select(w, lanes, flat, n)
         if type(index) is not slice and not strong and len(set(flat.tolist())) < len(flat):
-            self.conflicts.same_instruction(w, lanes, flat, values)
+            self.conflicts.same_instruction(lanes, flat, values)
         if self.barrier[index].any():
             self.conflicts.write_on_barrier(w, index, threads)
         known = self._known_writes(clock, index, threads)

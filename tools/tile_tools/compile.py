@@ -6,11 +6,11 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import report
 from .progress import shown
+from .source import read
 from .startup import end_on_interrupt, import_mlir_without_numpy
 from .version import PrintVersion
 
@@ -127,11 +127,11 @@ def compiled(options: argparse.Namespace) -> str | bytes:
     import mlir_tile as mt
     from mlir_tile.diagnostics import diagnostic_lines
 
-    content = sys.stdin.buffer.read() if options.file == "-" else Path(options.file).read_bytes()
-    lines = content.decode(errors="replace").splitlines()
+    source = read(options.file)
+    lines = source.content.decode(errors="replace").splitlines()
 
     def with_lines(texts: list[str]) -> str:
-        return "\n".join(with_source(text, options.file, lines) for text in texts)
+        return "\n".join(with_source(source.named(text), source.name, lines) for text in texts)
 
     def show(info: Any) -> bool:
         """Print what is less than an error; errors arrive as exceptions."""
@@ -143,8 +143,7 @@ def compiled(options: argparse.Namespace) -> str | bytes:
     with mt.context() as context:
         handler = context.attach_diagnostic_handler(show)
         try:
-            module = mt.parse(content) if options.file == "-" else mt.parse_file(options.file)
-            return printed(module, options)
+            return printed(source.module(), options)
         except mt.CompileError as error:
             if error.diagnostics:
                 raise mt.CompileError(with_lines(error.diagnostics), error.diagnostics) from None

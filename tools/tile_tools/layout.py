@@ -134,7 +134,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def is_file(text: str) -> bool:
     """Whether an argument names a file: no layout ends like one, or is one's name."""
-    return text == "-" or text.endswith((".mlir", ".mlirbc")) or os.path.isfile(text)
+    return text == "-" or text.endswith((".mlir", ".mlirbc")) or os.path.exists(text)
 
 
 def show(options: argparse.Namespace) -> None:
@@ -193,7 +193,7 @@ def pictures(options: argparse.Namespace) -> list[Draw]:
     """Read the layouts or the file; return what describes each picture there is to see."""
     from mlir_tile.viewer import copies, model, notation
 
-    from .source import read_module
+    from .source import read
 
     def draw(copy: copies.Copy) -> Draw:
         return lambda window: model.picture_of_copy(copy, options.color, window)
@@ -209,7 +209,7 @@ def pictures(options: argparse.Namespace) -> list[Draw]:
             raise ValueError("--color chunk needs a copy: give two layouts, or take bank or phase")
         spec = notation.parse(what)
         return [lambda window: model.picture_of_layout(spec, options.color, window)]
-    found = copies.analyzed(read_module(what))
+    found = copies.analyzed(read(what).module())
     if not found:
         raise ValueError(f"{what}: no tile.copy_async in it to show")
     if options.copy is not None:

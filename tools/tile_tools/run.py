@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import report
 from .progress import shown
-from .source import read_module, read_saved
+from .source import read
 from .startup import end_on_interrupt
 from .version import PrintVersion
 
@@ -130,13 +130,14 @@ def load_or_compile(options: argparse.Namespace) -> Executable:
         for name in ("chip", "features", "opt_level", "line_info")
         if (value := getattr(options, name)) is not None
     }
-    saved = read_saved(options.file)
+    source = read(options.file)
+    saved = source.program()
     if saved is None:
         with mt.context():
-            return mt.compile(read_module(options.file), **given)
+            return mt.compile(source.module(), **given)
     if given:
         flags = ", ".join("--" + name.replace("_", "-") for name in given)
-        raise ValueError(f"{options.file} is compiled already; drop {flags}, or compile it again")
+        raise ValueError(f"{source.name} is compiled already; drop {flags}, or compile it again")
     return saved
 
 

@@ -9,6 +9,7 @@ and `--stats`.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -118,10 +119,16 @@ def main(
     try:
         with around():
             run(options)
+        _flush()
     except Error as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:
+    except OSError as error:  # a print: all files are in the care of `run`
+        _drop_output()
+        if not isinstance(error, BrokenPipeError):
+            print(
+                f"error: standard output: {(error.strerror or str(error)).lower()}", file=sys.stderr
+            )
         return 1
     except KeyboardInterrupt:
         return 130
@@ -129,3 +136,15 @@ def main(
         print("error: out of memory", file=sys.stderr)
         return 1
     return 0
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _drop_output() -> None:
+    """Leave nothing that the interpreter would try to write at its end."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)

@@ -22,6 +22,8 @@ def read_text(name: str) -> str:
     """Return the text of a file, or as much of it as tells that it is too long."""
     try:
         if name == "-":
+            if sys.stdin is None:
+                raise Error("standard input is closed")
             return sys.stdin.read(MOST_CHARACTERS + 1)
         with Path(name).open(encoding="utf-8") as file:
             return file.read(MOST_CHARACTERS + 1)
@@ -79,17 +81,17 @@ def _array(arguments: Sequence[Any], index: int, option: str) -> None:
 
 
 def compare(left: int, right: int, a: Any, b: Any) -> None:
-    """Raise Error unless two arrays are equal, element by element."""
+    """Raise Error at the first element in which two arguments differ; NaN equals NaN."""
+    a, b = np.asarray(a), np.asarray(b)
     if a.shape != b.shape or a.dtype != b.dtype:
         raise Error(
-            f"argument {left} ({a.dtype}{list(a.shape)}) and argument {right} "
-            f"({b.dtype}{list(b.shape)}) differ in type or shape"
+            f"argument {left} must equal argument {right}, got {a.dtype}{list(a.shape)}"
+            f" and {b.dtype}{list(b.shape)}"
         )
-    bits = f"u{a.dtype.itemsize}"
-    equal = (a == b) | (a.view(bits) == b.view(bits)) if a.ndim else np.asarray(a == b)
-    if not equal.all():
-        first = tuple(int(i) for i in np.argwhere(~equal)[0])
+    different = (a != b) & ~((a != a) & (b != b))
+    if different.any():
+        first = tuple(int(i) for i in np.argwhere(different)[0])
         raise Error(
-            f"argument {left} differs from argument {right} in {int((~equal).sum())} of {a.size} "
-            f"elements, first at {first}: {a[first]} and {b[first]}"
+            f"argument {left} must equal argument {right}, but {int(different.sum())} of {a.size}"
+            f" elements differ; the first at {list(first)}: {a[first]} and {b[first]}"
         )

@@ -156,7 +156,7 @@ def test_expect_says_where_arrays_differ(ptx: Path, capsys: pytest.CaptureFixtur
     file = ptx.read_text().replace(".param .u64 b)", ".param .u64 b, .param .u64 c)")
     ptx.write_text(file)
     assert main([str(ptx), *COMMON, *options, "--expect", "1=2"]) == 1
-    assert "differs from argument 2 in 8191 of 8192 elements, first at (0, 1)" in (
+    assert "must equal argument 2, but 8191 of 8192 elements differ; the first at [0, 1]" in (
         capsys.readouterr().err
     )
 
@@ -168,3 +168,20 @@ def test_wrong_usage_ends_with_status_2(ptx: Path, options: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main([str(ptx), *options])
     assert caught.value.code == 2
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "U4", "longdouble", "V2", "f2", "?"])
+def test_expect_compares_whatever_a_file_holds(
+    ptx: Path, dtype: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    array = np.frombuffer(bytes(4 * np.dtype(dtype).itemsize), dtype).copy()
+    np.save(tmp_path / "c.npy", array)
+    array[2:3] = np.frombuffer(b"\1" + bytes(array.itemsize - 1), dtype)
+    np.save(tmp_path / "d.npy", array)
+    text = ptx.read_text().replace(".param .u64 b)", ".param .u64 b, .param .u64 c, .param .u64 d)")
+    ptx.write_text(text)
+    files = [f"--arg={tmp_path / name}" for name in ("c.npy", "d.npy")]
+    options = [str(ptx), *COMMON, *ARRAYS, *files]
+    assert main([*options, "--expect", "2=2"]) == 0
+    assert main([*options, "--expect", "2=3"]) == 1
+    assert "but 1 of 4 elements differ; the first at [2]" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .errors import report
 from .progress import shown
 from .source import read
-from .startup import end_on_interrupt, import_mlir_without_numpy
+from .startup import begin, import_mlir_without_numpy
 from .version import PrintVersion
 
 if TYPE_CHECKING:
@@ -103,7 +103,12 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     """Run on `sys.argv`; return the exit status."""
-    end_on_interrupt()
+    begin()
+    return report(run)
+
+
+def run() -> None:
+    """Read the command line, compile and write; raise what goes wrong."""
     import_mlir_without_numpy()
     usage = parser()
     options = usage.parse_args()
@@ -113,13 +118,9 @@ def main() -> int:
         usage.error(f"--embed is for object, got --to {options.to}")
     if options.to in BINARY and options.output == "-" and sys.stdout.isatty():
         usage.error(f"--to {options.to} prints bytes: give a file with -o")
-
-    def work() -> None:
-        with shown("tile-compile: compiling"):
-            content = compiled(options)
-        write(options.output, content)
-
-    return report(work)
+    with shown("tile-compile: compiling"):
+        content = compiled(options)
+    write(options.output, content)
 
 
 def compiled(options: argparse.Namespace) -> str | bytes:
@@ -221,14 +222,18 @@ def write(output: str, content: str | bytes) -> None:
     """Write all of `content` to a file or, for `-`, standard output; a file is replaced at once."""
     from mlir_tile.files import replace_file
 
+    encoded = content.encode() if isinstance(content, str) else content
     if output != "-":
-        replace_file(output, content.encode() if isinstance(content, str) else content)
-    elif isinstance(content, str):
-        sys.stdout.write(content)
+        replace_file(output, encoded)
+        return
+    try:
+        if isinstance(content, str):
+            sys.stdout.write(content)
+        else:
+            sys.stdout.buffer.write(encoded)
         sys.stdout.flush()
-    else:
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from None
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from .errors import report
-from .startup import end_on_interrupt, import_mlir_without_numpy
+from .startup import begin, import_mlir_without_numpy
 from .version import PrintVersion
 
 if TYPE_CHECKING:
@@ -110,6 +110,21 @@ def coordinate(text: str) -> tuple[int, ...]:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
+    if argv is None:
+        begin()
+    return report(lambda: run(argv))
+
+
+def run(argv: list[str] | None) -> None:
+    """Read the command line and show what it asks for; raise what goes wrong."""
+    options = parsed(argv)
+    if argv is None:
+        import_mlir_without_numpy()
+    show(options)
+
+
+def parsed(argv: list[str] | None) -> argparse.Namespace:
+    """Return the options; end with a usage error for those that do not go together."""
     usage = parser()
     options = usage.parse_args(argv)
     if len(options.what) > 2:
@@ -126,10 +141,7 @@ def main(argv: list[str] | None = None) -> int:
         usage.error("--copy is for a file")
     if [options.svg, options.html].count("-") == 2:
         usage.error("only one of --svg and --html can be standard output")
-    if argv is None:
-        end_on_interrupt()
-        import_mlir_without_numpy()
-    return report(lambda: show(options))
+    return options
 
 
 def is_file(text: str) -> bool:

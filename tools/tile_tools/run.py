@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import report
 from .progress import shown
 from .source import read
-from .startup import end_on_interrupt
+from .startup import begin
 from .version import PrintVersion
 
 if TYPE_CHECKING:
@@ -89,13 +89,16 @@ def index_pair(text: str) -> tuple[int, int]:
     return int(left), int(right)
 
 
-def check_indices(options: argparse.Namespace, usage: argparse.ArgumentParser) -> None:
-    """End with a usage error if an option names an argument that is not there."""
+def parsed(argv: list[str] | None) -> argparse.Namespace:
+    """Return the options; end with a usage error if one names an argument that is not there."""
+    usage = parser()
+    options = usage.parse_args(argv)
     named = [index for index, _ in options.save]
     named += [index for pair in options.expect for index in pair]
     for index in named:
         if index >= len(options.arg):
             usage.error(f"argument {index} is not there: {len(options.arg)} are given")
+    return options
 
 
 def run(options: argparse.Namespace) -> None:
@@ -171,11 +174,8 @@ def expect(arguments: Sequence[Any], left: int, right: int) -> None:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     if argv is None:
-        end_on_interrupt()
-    usage = parser()
-    options = usage.parse_args(argv)
-    check_indices(options, usage)
-    return report(lambda: run(options))
+        begin()
+    return report(lambda: run(parsed(argv)))
 
 
 if __name__ == "__main__":

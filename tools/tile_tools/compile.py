@@ -39,6 +39,16 @@ Content = TypeVar("Content", str, bytes)
 WHOLE = ("program", "object", "header")
 BINARY = ("cubin", "fatbin", "program", "object")
 
+COMPILED = ("analyze", "legalize", "nvvm", "ptx", "cubin", "fatbin", "program", "object")
+TARGET = ("chip", "features", "opt_level", "line_info")
+USES = {
+    "module": ("ptx", "cubin", "fatbin"),
+    "embed": ("object",),
+    "remarks": tuple(stage for stage in COMPILED if stage != "program"),
+    **dict.fromkeys(TARGET, COMPILED),
+}
+"""The stages that an option says something to; for others it is wrong usage."""
+
 EPILOG = "Exit status: 0 on success, 1 for a wrong input or target, 2 for wrong usage."
 
 
@@ -60,31 +70,30 @@ def parser() -> argparse.ArgumentParser:
         "--to", required=True, choices=(*STAGES, *WHOLE), help="the stage to stop after"
     )
     made.add_argument(
-        "--chip",
-        metavar="C",
-        default=DEFAULT_CHIP,
-        help="LLVM processor, sm_90 or newer (default %(default)s)",
+        "--chip", metavar="C", help=f"LLVM processor, sm_90 or newer (default {DEFAULT_CHIP})"
     )
     made.add_argument(
         "--features",
         metavar="F",
-        default=DEFAULT_FEATURES,
-        help="PTX version, +ptx80 or newer (default %(default)s)",
+        help=f"PTX version, +ptx80 or newer (default {DEFAULT_FEATURES})",
     )
     made.add_argument(
         "--opt-level",
         metavar="N",
         type=int,
         choices=range(4),
-        default=3,
-        help="LLVM optimization level, 0 to 3 (default %(default)s)",
+        help="LLVM optimization level, 0 to 3 (default 3)",
     )
     made.add_argument(
-        "--line-info", action="store_true", help="keep source places as .loc lines of the PTX"
+        "--line-info",
+        action="store_true",
+        default=None,
+        help="keep source places as .loc lines of the PTX",
     )
     made.add_argument(
         "--remarks",
         action="store_true",
+        default=None,
         help="tell for each copy which variants were considered, and what each would cost",
     )
     made.add_argument(
@@ -112,10 +121,10 @@ def run() -> None:
     import_mlir_without_numpy()
     usage = parser()
     options = usage.parse_args()
-    if options.module is not None and options.to not in ("ptx", "cubin", "fatbin"):
-        usage.error(f"--module is for ptx, cubin and fatbin, got --to {options.to}")
-    if options.embed is not None and options.to != "object":
-        usage.error(f"--embed is for object, got --to {options.to}")
+    for name, use in USES.items():
+        if getattr(options, name) is not None and options.to not in use:
+            flag = f"--{name.replace('_', '-')}"
+            usage.error(f"{flag} is for {', '.join(use)}, got --to {options.to}")
     if options.to in BINARY and options.output == "-" and sys.stdout.isatty():
         usage.error(f"--to {options.to} prints bytes: give a file with -o")
     with shown("tile-compile: compiling"):
@@ -166,15 +175,13 @@ def printed(module: ir.Module, options: argparse.Namespace) -> str | bytes:
 
     if options.to == "header":
         return native.header_of(module)
-    target = {
-        name: getattr(options, name) for name in ("chip", "features", "opt_level", "line_info")
-    }
+    target = {name: value for name in TARGET if (value := getattr(options, name)) is not None}
     if options.to == "program":
         return saved.to_bytes(mt.compile(module, cache=False, **target))
     stage = (options.embed or "ptx") if options.to == "object" else options.to
-    lowered = mt.lower(module, stage, remarks=options.remarks, **target)
+    lowered = mt.lower(module, stage, remarks=bool(options.remarks), **target)
     if options.to == "object":
-        return native.object_of(lowered, options.opt_level)
+        return native.object_of(lowered, target.get("opt_level", 3))
     if options.to == "ptx":
         texts = chosen(embedded_ptx(lowered), options)
         if len(texts) == 1:

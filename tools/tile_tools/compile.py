@@ -12,6 +12,7 @@ from .errors import report
 from .progress import shown
 from .source import read
 from .startup import begin, import_mlir_without_numpy
+from .usage import check_outputs, file_name
 from .version import PrintVersion
 
 if TYPE_CHECKING:
@@ -65,7 +66,12 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     made.add_argument("--version", action=PrintVersion)
-    made.add_argument("file", metavar="FILE", help="MLIR text or bytecode; - reads standard input")
+    made.add_argument(
+        "file",
+        metavar="FILE",
+        type=file_name,
+        help="MLIR text or bytecode; - reads standard input",
+    )
     made.add_argument(
         "--to", required=True, choices=(*STAGES, *WHOLE), help="the stage to stop after"
     )
@@ -105,7 +111,12 @@ def parser() -> argparse.ArgumentParser:
         help="what an object holds for the GPU (default ptx: the driver compiles it)",
     )
     made.add_argument(
-        "-o", dest="output", metavar="OUT", default="-", help="write there, not to standard output"
+        "-o",
+        dest="output",
+        metavar="OUT",
+        type=file_name,
+        default="-",
+        help="write there, not to standard output",
     )
     return made
 
@@ -127,6 +138,7 @@ def run() -> None:
             usage.error(f"{flag} is for {', '.join(use)}, got --to {options.to}")
     if options.to in BINARY and options.output == "-" and sys.stdout.isatty():
         usage.error(f"--to {options.to} prints bytes: give a file with -o")
+    check_outputs(usage, options.file, [("-o", options.output)])
     with shown("tile-compile: compiling"):
         content = compiled(options)
     write(options.output, content)

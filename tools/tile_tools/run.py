@@ -13,6 +13,7 @@ from .errors import report
 from .progress import shown
 from .source import read
 from .startup import begin
+from .usage import check_outputs, file_name
 from .version import PrintVersion
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--version", action=PrintVersion)
     made.add_argument(
-        "file", help="MLIR text or bytecode, - for standard input; or a program that was saved"
+        "file",
+        type=file_name,
+        help="MLIR text or bytecode, - for standard input; or a program that was saved",
     )
     made.add_argument("--entry", default="main", help="host function to call (default: main)")
     made.add_argument(
@@ -98,6 +101,7 @@ def parsed(argv: list[str] | None) -> argparse.Namespace:
     for index in named:
         if index >= len(options.arg):
             usage.error(f"argument {index} is not there: {len(options.arg)} are given")
+    check_outputs(usage, options.file, [("--save", str(path)) for _, path in options.save])
     return options
 
 

@@ -98,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         "--checks",
         choices=("default", "strict"),
         default="default",
-        help="strict also reports what PTX's text does not bless and GPUs let pass (default default)",
+        help="strict also reports what PTX does not bless and GPUs let pass (default default)",
     )
     add(
         "--max-steps",

@@ -121,3 +121,20 @@ def test_warnings_show_no_source_and_can_be_errors(folder: Path) -> None:
     status, stdout, stderr = run(command, **unwritable, PYTHONWARNINGS="error")
     assert (status, stdout) == (1, "")
     assert stderr.startswith(f"error: {text}") and stderr.count("\n") == 1
+
+
+def test_the_tools_of_mlir_end_as_documented() -> None:
+    page = (ROOT / "docs" / "reference" / "tools.md").read_text()
+    for command, said in (
+        ("$OPT --bogus", "tile-opt: Unknown command line argument"),
+        ("$LSP --bogus", "tile-lsp-server: Unknown command line argument"),
+        ("$OPT x.mlir", "cannot open input file 'x.mlir': "),
+    ):
+        status, stdout, stderr = run(command)
+        assert (status, stdout) == (1, "")
+        assert stderr.startswith(said)
+        assert said.replace("-lsp-server", "-opt") in page
+    for tool, name in (("$OPT x.mlir", "tile-opt"), ("$LSP --log=error", "tile-lsp-server")):
+        status, stdout, stderr = run(f"{tool} --version")
+        assert (status, stderr) == (0, "")
+        assert stdout.startswith(f"{name} ")

@@ -54,11 +54,11 @@ def fault_of_target(chip: str, features: str) -> tuple[str, str] | None:
     """Return what is wrong, as `targets ...`, and how to mend it; None if nothing is."""
     match = re.fullmatch(r"sm_(\d+)[a-z]?", chip)
     if not match:
-        return f"targets '{chip}', which is not of the form sm_90", f"set chip={DEFAULT_CHIP}"
+        return f"targets '{chip}', which is not of the form sm_90", f"set chip to {DEFAULT_CHIP}"
     if int(match[1]) < OLDEST_CHIP:
         return (
             f"targets {chip}, which has no clusters; tile.copy_async needs sm_{OLDEST_CHIP}",
-            f"set chip={DEFAULT_CHIP}",
+            f"set chip to {DEFAULT_CHIP}",
         )
     if chip not in FIRST_PTX:
         known = ", ".join(FIRST_PTX)
@@ -68,24 +68,24 @@ def fault_of_target(chip: str, features: str) -> tuple[str, str] | None:
     if not version_text:
         return (
             f"targets features '{features}', which are not one PTX version",
-            f'set features="+ptx{max(first, 81)}"',
+            f"set features to +ptx{max(first, 81)}",
         )
     version = int(version_text[1])
     if version < OLDEST_PTX:
         return (
             f"targets PTX {dotted(version)}; tile.copy_async needs {dotted(OLDEST_PTX)}",
-            f'set features="+ptx{max(first, OLDEST_PTX)}"',
+            f"set features to +ptx{max(first, OLDEST_PTX)}",
         )
     if version < first:
         return (
             f"targets PTX {dotted(version)}; {chip} needs {dotted(first)}",
-            f'set features="+ptx{first}"',
+            f"set features to +ptx{first}",
         )
     if version not in PTX_VERSIONS:
         known = ", ".join(dotted(known) for known in PTX_VERSIONS)
         return (
             f"targets PTX {dotted(version)}, which LLVM does not know; it knows {known}",
-            f'set features="+ptx{PTX_VERSIONS[-1]}"',
+            f"set features to +ptx{PTX_VERSIONS[-1]}",
         )
     return None
 
@@ -115,7 +115,7 @@ def check_modules(module: ir.Operation) -> None:
                     store,
                     f"gpu.module '{name}' targets PTX {dotted(int(version[1]))}; st.async needs "
                     f"{dotted(ST_ASYNC_PTX)}",
-                    f'set features="+ptx{ST_ASYNC_PTX}", or variant = "bulk" on the copy',
+                    f'set features to +ptx{ST_ASYNC_PTX}, or variant = "bulk" on the copy',
                 )
 
 

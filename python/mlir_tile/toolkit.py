@@ -43,7 +43,7 @@ class Toolkit:
         release = ".".join(map(str, self.release))
         raise CompileError(
             f"PTX {dotted(version)} is newer than {self.ptxas} takes: it is of CUDA {release} and "
-            f'takes PTX {dotted(newest)} at most; set features="+ptx{newest}", or install a newer '
+            f"takes PTX {dotted(newest)} at most; set features to +ptx{newest}, or install a newer "
             "toolkit"
         )
 

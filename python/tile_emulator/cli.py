@@ -3,12 +3,14 @@
 
 Exit status: 0 on success, 1 with `error: ...` on stderr when the input, the launch or the kernel is
 wrong, 2 for wrong usage, 130 when interrupted. Nothing goes to stdout but what the kernel prints,
-and `--stats`.
+and `--stats`. What it shares with `tile-run` means the same there.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -18,42 +20,101 @@ from importlib.metadata import PackageNotFoundError, version
 from tile_emulator.errors import Error
 from tile_emulator.limits import DEFAULT_MAX_SECONDS, DEFAULT_MAX_STEPS
 
+EPILOG = """\
+argument forms:
+  FILE.npy                     an array, passed as a pointer and written back, as the next three
+  zeros:SHAPExDTYPE            zeros:128x64xf16
+  iota:SHAPExDTYPE             0, 1, 2, ... as far as the type counts exactly, then again
+  random[:SEED]:SHAPExDTYPE    floats of [-1, 1), integers of the whole range; seed 0 if not given
+  NUMBER                       a number in the size of its parameter
+  TYPE:NUMBER                  a number of a type: i32:5, f32:0.5
+  hex:BYTES                    the bytes of a struct: hex:0011
+
+Types are i1, i8 to i64, u8 to u64, index, f16, f32, f64 and bf16.
+Exit status: 0 on success; 1 for a wrong input, a wrong launch, what the emulator finds in the
+kernel, and arrays that --expect finds different; 2 for wrong usage."""
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tile-emulate",
         description="Run a kernel of a PTX file on the CPU, and say what is wrong with it.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
-    parser.add_argument("file", metavar="FILE.ptx", help="PTX text; - reads stdin")
-    parser.add_argument("--entry", help="name of the kernel; needed when the file has several")
+    add = parser.add_argument
+    add("--version", action="version", version=f"%(prog)s {_version()}")
+    add("file", metavar="FILE.ptx", type=_file, help="PTX text; - reads standard input")
+    add("--entry", metavar="NAME", help="the kernel; needed where the file has several")
     for name, text in (("grid", "CTAs"), ("block", "threads of a CTA")):
-        parser.add_argument(
-            f"--{name}", type=_dimensions, default=(1, 1, 1), help=f"{text}: X[xYxZ]"
+        add(
+            f"--{name}",
+            type=_dimensions,
+            default=(1, 1, 1),
+            metavar="X[xYxZ]",
+            help=f"{text} (default 1)",
         )
-    parser.add_argument("--cluster", type=_dimensions, help="CTAs of a cluster: X[xYxZ]")
-    parser.add_argument(
-        "--smem", type=int, default=0, metavar="BYTES", help="dynamic shared memory"
+    add(
+        "--cluster",
+        type=_dimensions,
+        metavar="X[xYxZ]",
+        help="CTAs of a cluster (default: what the kernel requires, else 1)",
     )
-    parser.add_argument(
-        "--arg",
+    add(
+        "--smem",
+        type=_natural,
+        default=0,
+        metavar="BYTES",
+        help="dynamic shared memory (default 0)",
+    )
+    add("--arg", action="append", default=[], metavar="A", help="next argument, see below")
+    add(
+        "--save",
         action="append",
         default=[],
-        metavar="ARG",
-        help="a .npy file, zeros:128x64xf16, iota:..., random[:SEED]:..., i32:5, hex:0011",
+        metavar="I=FILE",
+        type=_save,
+        help="write argument I to FILE as .npy afterwards",
     )
-    parser.add_argument("--save", action="append", default=[], metavar="I=FILE.npy", type=_save)
-    parser.add_argument("--expect", action="append", default=[], metavar="I=J", type=_expect)
-    parser.add_argument(
+    add(
+        "--expect",
+        action="append",
+        default=[],
+        metavar="I=J",
+        type=_expect,
+        help="fail unless argument I equals argument J afterwards, element by element; NaN equals "
+        "NaN",
+    )
+    add(
         "--schedule",
         default="eager",
+        metavar="S",
         type=_schedule,
-        help="eager, late, random:SEED or explore:N (default: eager)",
+        help="the order in which warps and copies take turns: eager, late, random:SEED, or "
+        "explore:N for N of them (default eager)",
     )
-    parser.add_argument("--checks", choices=("default", "strict"), default="default")
-    parser.add_argument("--max-steps", type=_positive, default=DEFAULT_MAX_STEPS, metavar="N")
-    parser.add_argument("--max-seconds", type=float, default=DEFAULT_MAX_SECONDS, metavar="S")
-    parser.add_argument("--stats", action="store_true", help="print what was run")
+    add(
+        "--checks",
+        choices=("default", "strict"),
+        default="default",
+        help="strict also reports what PTX does not bless and GPUs let pass (default default)",
+    )
+    add(
+        "--max-steps",
+        type=_positive,
+        default=DEFAULT_MAX_STEPS,
+        metavar="N",
+        help="end after so many instructions of warps (default %(default)s)",
+    )
+    add(
+        "--max-seconds",
+        type=_seconds,
+        default=DEFAULT_MAX_SECONDS,
+        metavar="S",
+        help="end after so many seconds (default %(default)g)",
+    )
+    add("--stats", action="store_true", help="print what was run")
     return parser
 
 
@@ -64,6 +125,12 @@ def _version() -> str:
         return "of no installed package"
 
 
+def _file(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("must be the name of a file, got ''")
+    return text
+
+
 def _dimensions(text: str) -> tuple[int, int, int]:
     """Read `2`, `2x1` or `2,1,1`."""
     try:
@@ -71,15 +138,30 @@ def _dimensions(text: str) -> tuple[int, int, int]:
     except ValueError:
         values = []
     if not 1 <= len(values) <= 3 or min(values) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not one to three positive numbers")
+        raise argparse.ArgumentTypeError(f"must be one to three positive numbers, got '{text}'")
     values += [1] * (3 - len(values))
     return values[0], values[1], values[2]
 
 
+def _natural(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a number of 0 or more, got '{text}'")
+    return int(text)
+
+
 def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not positive")
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"must be a number of 1 or more, got '{text}'")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a positive number of seconds, got '{text}'")
     return value
 
 
@@ -94,17 +176,29 @@ def _schedule(text: str) -> str:
 
 
 def _save(text: str) -> tuple[int, str]:
-    index, sign, file = text.partition("=")
-    if not sign or not file or not index.isdecimal():
-        raise argparse.ArgumentTypeError(f"'{text}' is not INDEX=FILE.npy")
+    index, equals, file = text.partition("=")
+    if not equals or not index.isdecimal() or not file:
+        raise argparse.ArgumentTypeError(f"must be I=FILE, got '{text}'")
     return int(index), file
 
 
 def _expect(text: str) -> tuple[int, int]:
-    left, _, right = text.partition("=")
-    if not (left.isdecimal() and right.isdecimal()):
-        raise argparse.ArgumentTypeError(f"'{text}' is not INDEX=INDEX")
+    left, equals, right = text.partition("=")
+    if not equals or not left.isdecimal() or not right.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be I=J, got '{text}'")
     return int(left), int(right)
+
+
+def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Return the options; end with a usage error if one names an argument that is not there."""
+    usage = _parser()
+    options = usage.parse_args(argv)
+    named = [index for index, _ in options.save]
+    named += [index for pair in options.expect for index in pair]
+    for index in named:
+        if index >= len(options.arg):
+            usage.error(f"argument {index} is not there: {len(options.arg)} are given")
+    return options
 
 
 def main(
@@ -112,16 +206,21 @@ def main(
     around: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> int:
     """Run the command line, the work of it in what `around` makes; returns the exit status."""
-    options = _parser().parse_args(argv)
+    options = _parsed(argv)
     from tile_emulator.command import run  # and with it NumPy, which `--help` does without
 
     try:
         with around():
             run(options)
+        _flush()
     except Error as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:
+    except OSError as error:  # a print: all files are in the care of `run`
+        _drop_output()
+        if not isinstance(error, BrokenPipeError):
+            reason = (error.strerror or str(error)).lower()
+            print(f"error: standard output: {reason}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -129,3 +228,15 @@ def main(
         print("error: out of memory", file=sys.stderr)
         return 1
     return 0
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _drop_output() -> None:
+    """Leave nothing that the interpreter would try to write at its end."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,20 @@ def read_text(name: str) -> str:
     """Return the text of a file, or as much of it as tells that it is too long."""
     try:
         if name == "-":
-            return sys.stdin.read(MOST_CHARACTERS + 1)
-        with Path(name).open(encoding="utf-8") as file:
-            return file.read(MOST_CHARACTERS + 1)
-    except (OSError, UnicodeDecodeError) as error:
+            if sys.stdin is None:
+                raise Error("standard input is closed")
+            text = sys.stdin.read(MOST_CHARACTERS + 1)
+        else:
+            with Path(name).open(encoding="utf-8") as file:
+                text = file.read(MOST_CHARACTERS + 1)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise Error(f"'{name}' cannot be read: {reason}") from None
+    except UnicodeDecodeError as error:
         raise Error(f"'{name}' cannot be read: {error}") from None
+    if not text.strip():
+        raise Error(f"'{name}' is empty, where PTX must begin with .version")
+    return text
 
 
 def run(options: argparse.Namespace) -> None:
@@ -40,11 +49,6 @@ def run(options: argparse.Namespace) -> None:
             raise Error(f"--entry must name one of the kernels: {', '.join(kernels) or 'none'}")
         entry = kernels[0]
     arguments = [parse_argument(text) for text in options.arg]
-    for index, _ in options.save:
-        _array(arguments, index, "--save")
-    for left, right in options.expect:
-        _array(arguments, left, "--expect")
-        _array(arguments, right, "--expect")
     report = emulate(
         module,
         entry,
@@ -59,10 +63,7 @@ def run(options: argparse.Namespace) -> None:
         max_seconds=options.max_seconds,
     )
     for index, file in options.save:
-        try:
-            np.save(file, arguments[index], allow_pickle=False)
-        except OSError as error:
-            raise Error(f"'{file}' cannot be written: {error}") from None
+        save(arguments[index], file)
     for left, right in options.expect:
         compare(left, right, arguments[left], arguments[right])
     if options.stats:
@@ -73,23 +74,33 @@ def run(options: argparse.Namespace) -> None:
         )
 
 
-def _array(arguments: Sequence[Any], index: int, option: str) -> None:
-    if index >= len(arguments) or not isinstance(arguments[index], np.ndarray):
-        raise Error(f"{option} names argument {index}, which is not an array")
+def save(value: Any, file: str) -> None:
+    """Write an argument as .npy to the file of exactly that name, which may be a pipe."""
+    content = io.BytesIO()
+    np.save(content, _as_array(value), allow_pickle=False)
+    try:
+        Path(file).write_bytes(content.getbuffer())
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise Error(f"'{file}' cannot be written: {reason}") from None
+
+
+def _as_array(value: Any) -> Any:
+    return np.frombuffer(value, np.uint8) if isinstance(value, bytes) else np.asarray(value)
 
 
 def compare(left: int, right: int, a: Any, b: Any) -> None:
-    """Raise Error unless two arrays are equal, element by element."""
+    """Raise Error at the first element in which two arguments differ; NaN equals NaN."""
+    a, b = _as_array(a), _as_array(b)
     if a.shape != b.shape or a.dtype != b.dtype:
         raise Error(
-            f"argument {left} ({a.dtype}{list(a.shape)}) and argument {right} "
-            f"({b.dtype}{list(b.shape)}) differ in type or shape"
+            f"argument {left} must equal argument {right}, got {a.dtype}{list(a.shape)}"
+            f" and {b.dtype}{list(b.shape)}"
         )
-    bits = f"u{a.dtype.itemsize}"
-    equal = (a == b) | (a.view(bits) == b.view(bits)) if a.ndim else np.asarray(a == b)
-    if not equal.all():
-        first = tuple(int(i) for i in np.argwhere(~equal)[0])
+    different = (a != b) & ~((a != a) & (b != b))
+    if different.any():
+        first = tuple(int(i) for i in np.argwhere(different)[0])
         raise Error(
-            f"argument {left} differs from argument {right} in {int((~equal).sum())} of {a.size} "
-            f"elements, first at {first}: {a[first]} and {b[first]}"
+            f"argument {left} must equal argument {right}, but {int(different.sum())} of {a.size}"
+            f" elements differ; the first at {list(first)}: {a[first]} and {b[first]}"
         )

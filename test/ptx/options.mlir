@@ -38,25 +38,25 @@
 // RUN: not tile-opt %s --tile-to-binary='features=+ptx78' 2>&1 | FileCheck %s --check-prefix=OLD
 // RUN: not tile-compile %s --to ptx --features +ptx78 2>&1 | FileCheck %s --check-prefix=OLD
 // RUN: not tile-compile %s --to analyze --features +ptx78 2>&1 | FileCheck %s --check-prefix=OLD
-// OLD: error: the compilation targets PTX 7.8; tile.copy_async needs 8.0: set features="+ptx80"
+// OLD: error: the compilation targets PTX 7.8; tile.copy_async needs 8.0: set features to +ptx80
 
 // RUN: not tile-opt %s --tile-to-binary='features=+ptx89' 2>&1 | FileCheck %s --check-prefix=GAP
-// GAP: the compilation targets PTX 8.9, which LLVM does not know; it knows 8.0, {{.*}}: set features="+ptx90"
+// GAP: the compilation targets PTX 8.9, which LLVM does not know; it knows 8.0, {{.*}}: set features to +ptx90
 
 // RUN: not tile-compile %s --to ptx --features ptx81 2>&1 | FileCheck %s --check-prefix=PLUS
-// PLUS: error: the compilation targets features 'ptx81', which are not one PTX version: set features="+ptx81"
+// PLUS: error: the compilation targets features 'ptx81', which are not one PTX version: set features to +ptx81
 
 // RUN: not tile-compile %s --to ptx --chip sm_80 2>&1 | FileCheck %s --check-prefix=AMPERE
-// AMPERE: error: the compilation targets sm_80, which has no clusters; tile.copy_async needs sm_90: set chip=sm_90
+// AMPERE: error: the compilation targets sm_80, which has no clusters; tile.copy_async needs sm_90: set chip to sm_90
 
 // RUN: not tile-compile %s --to ptx --chip sm_90f 2>&1 | FileCheck %s --check-prefix=FAMILY
 // FAMILY: error: the compilation targets sm_90f, which LLVM does not know: set chip to one of sm_90, sm_90a,
 
 // RUN: not tile-compile %s --to ptx --chip hopper 2>&1 | FileCheck %s --check-prefix=NAME
-// NAME: error: the compilation targets 'hopper', which is not of the form sm_90: set chip=sm_90
+// NAME: error: the compilation targets 'hopper', which is not of the form sm_90: set chip to sm_90
 
 // RUN: not tile-compile %s --to ptx --chip sm_100f --features +ptx87 2>&1 | FileCheck %s --check-prefix=NEWER
-// NEWER: error: the compilation targets PTX 8.7; sm_100f needs 8.8: set features="+ptx88"
+// NEWER: error: the compilation targets PTX 8.7; sm_100f needs 8.8: set features to +ptx88
 
 gpu.module @kernels {
   gpu.func @store(%a: memref<1xf32>, %x: f32) kernel {

@@ -4,7 +4,7 @@
 // RUN: tile-opt %s --split-input-file --verify-diagnostics --tile-check-target -o /dev/null
 
 // expected-error @below {{gpu.module 'kernels' targets PTX 7.8; tile.copy_async needs 8.0}}
-// expected-note @below {{set features="+ptx80"}}
+// expected-note @below {{set features to +ptx80}}
 gpu.module @kernels [#nvvm.target<chip = "sm_90", features = "+ptx78">] {
 }
 
@@ -18,7 +18,7 @@ gpu.module @kernels_control [#nvvm.target<chip = "sm_90", features = "+ptx80">] 
 // Without features, LLVM takes the oldest PTX version that knows the chip.
 
 // expected-error @below {{gpu.module 'kernels' targets PTX 7.8; tile.copy_async needs 8.0}}
-// expected-note @below {{set features="+ptx80"}}
+// expected-note @below {{set features to +ptx80}}
 gpu.module @kernels [#nvvm.target<chip = "sm_90">] {
 }
 
@@ -30,14 +30,14 @@ gpu.module @kernels_control [#nvvm.target<chip = "sm_100">] {
 // -----
 
 // expected-error @below {{gpu.module 'kernels' targets sm_89, which has no clusters; tile.copy_async needs sm_90}}
-// expected-note @below {{set chip=sm_90}}
+// expected-note @below {{set chip to sm_90}}
 gpu.module @kernels [#nvvm.target<chip = "sm_89", features = "+ptx80">] {
 }
 
 // -----
 
 // expected-error @below {{gpu.module 'kernels' targets PTX 8.5; sm_100a needs 8.6}}
-// expected-note @below {{set features="+ptx86"}}
+// expected-note @below {{set features to +ptx86}}
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx85">] {
 }
 
@@ -71,7 +71,7 @@ module @nested {
 gpu.module @kernels [#nvvm.target<chip = "sm_90", features = "+ptx80">] {
   gpu.func @store(%address: i32, %word: i32, %barrier: i32) kernel {
     // expected-error @below {{gpu.module 'kernels' targets PTX 8.0; st.async needs 8.1}}
-    // expected-note @below {{set features="+ptx81", or variant = "bulk" on the copy}}
+    // expected-note @below {{set features to +ptx81, or variant = "bulk" on the copy}}
     llvm.inline_asm has_side_effects "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [$0], $1, [$2];", "r,r,r,~{memory}" %address, %word, %barrier : (i32, i32, i32) -> ()
     gpu.return
   }

@@ -75,14 +75,14 @@ def test_llvm_cannot_compile_the_version_before_the_first(chip: str) -> None:
     before = max((v for v in (78, *PTX_VERSIONS) if v < first), default=78)
     assert llvm_compiles(chip, first)
     assert not llvm_compiles(chip, before)
-    with pytest.raises(ValueError, match=f'set features="\\+ptx{first}"'):
+    with pytest.raises(ValueError, match=f"set features to \\+ptx{first}$"):
         check_target(chip, f"+ptx{before}")
 
 
 @pytest.mark.parametrize("version", [79, 89, 91, 100])
 def test_llvm_does_not_know_ptx_versions_that_are_not_in_the_table(version: int) -> None:
     assert not llvm_compiles("sm_90a", version)
-    with pytest.raises(ValueError, match="set features="):
+    with pytest.raises(ValueError, match="set features to "):
         check_target("sm_90a", f"+ptx{version}")
 
 

@@ -157,7 +157,7 @@ def test_ptx_newer_than_the_assembler_names_both_versions(
         mt.lower(module, "cubin")
     assert str(raised.value) == (
         f"PTX 8.1 is newer than {nowhere}/old/bin/ptxas takes: it is of CUDA 12.0 and takes PTX 8.0"
-        ' at most; set features="+ptx80", or install a newer toolkit'
+        " at most; set features to +ptx80, or install a newer toolkit"
     )
     # The control gets as far as the assembler, which refuses whatever it is given.
     with pytest.raises(mt.CompileError, match="refused"):

@@ -25,9 +25,17 @@
 // THREE: error: no gpu.module 'three' in it, have: one, two
 
 // RUN: not tile-compile %s --to nvvm --module two 2>&1 | FileCheck %s --check-prefix=MODULE
-// MODULE: error: --module is for ptx, cubin and fatbin, got --to nvvm
+// MODULE: error: --module is for ptx, cubin, fatbin, got --to nvvm
 // RUN: not tile-compile %s --to header --embed ptx 2>&1 | FileCheck %s --check-prefix=EMBED
 // EMBED: error: --embed is for object, got --to header
+// RUN: tile-compile %s --to object --remarks -o /dev/null
+// RUN: not tile-compile %s --to program --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARKS
+// REMARKS: error: --remarks is for analyze, {{.*}}, fatbin, object, got --to program
+// RUN: not tile-compile %s --to header --line-info 2>&1 | FileCheck %s --check-prefix=LINES
+// LINES: error: --line-info is for analyze, {{.*}}, program, object, got --to header
+// RUN: sh -c 'tile-compile %s --to header --chip sm_1; echo $?' 2>&1 | FileCheck %s --check-prefix=NO-CHIP
+// NO-CHIP: error: --chip is for {{.*}}, got --to header
+// NO-CHIP: {{^}}2{{$}}
 
 // A wrong target is told before a toolkit is looked for.
 

@@ -115,7 +115,7 @@ def test_a_stage_that_does_not_exist_is_a_value_error() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"chip": "sm_80"}, "set chip=sm_90"),
+        ({"chip": "sm_80"}, "set chip to sm_90"),
         ({"features": "+ptx78"}, "needs 8.0"),
         ({"opt_level": 4}, "opt-level must be in 0 to 3, got 4"),
     ],

@@ -110,8 +110,8 @@ def test_a_misspelt_pass_is_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("chip=sm_80", "set chip=sm_90"),
-        ("chip=sm90", "set chip=sm_90"),
+        ("chip=sm_80", "set chip to sm_90"),
+        ("chip=sm90", "set chip to sm_90"),
         ("features=+ptx78", "needs 8.0"),
         ("opt-level=4", "opt-level must be in 0 to 3"),
         ("format=elf", "format must be one of"),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -185,6 +186,25 @@ def test_what_c_cannot_pass_is_refused_at_the_function(function: str, message: s
     text = f"func.func {function} attributes {{llvm.emit_c_interface}} {{ return }}"
     with mt.context(), pytest.raises(mt.CompileError, match=rf"^-:1:1: error: {message}"):
         native.header_of(mt.parse(text))
+
+
+def header_of_function(name: str) -> str:
+    text = f"func.func @{name}(%a: memref<f32>) attributes {{llvm.emit_c_interface}} {{ return }}"
+    with mt.context():
+        return native.header_of(mt.parse(text))
+
+
+def test_names_of_the_library_are_refused() -> None:
+    library = (paths.include_dir() / "TileRuntime.h").read_text() + header_of_function("f")
+    names = set(re.findall(r"\btile_(\w+)", library)) - {"f"}
+    assert {"runtime_begin", "memref_f32_0d_of", "memref_f32_0d", "refuse_call"} <= names
+    for name in names:
+        with pytest.raises(
+            mt.CompileError, match=rf"^-:1:1: error: @{name} must leave tile_{name}"
+        ):
+            header_of_function(name)
+    for name in ("runtime", "memref", "refuse_calls", "a_runtime_begin", "main", "int"):
+        assert f"static inline int tile_{name}(" in header_of_function(name)
 
 
 def test_quotes_in_a_type_end_no_string() -> None:

@@ -150,7 +150,7 @@ def test_ptx_too_new_for_the_driver_names_both_versions(fake: fake_cuda.FakeDriv
         program.invoke("main", np.zeros(64, np.float32), 1.0, device="cuda")
     assert str(raised.value).endswith(
         "; the driver is of CUDA 12.8 and takes PTX 8.7 at most: compile with"
-        ' features="+ptx87", or install a newer driver'
+        " features +ptx87, or install a newer driver"
     )
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import threading
 from typing import Any
@@ -94,6 +95,19 @@ def test_a_loop_that_never_ends_ends_with_the_time() -> None:
         run(text, array(), timeout=0.2)
     assert isinstance(caught.value.__cause__, te.EmulationError)
     assert caught.value.launch is not None
+    # The emulator's own options are not those of the call.
+    assert str(caught.value.__cause__).endswith("(max_seconds, or --max-seconds)")
+    assert str(caught.value).endswith("or a longer timeout (timeout, or --timeout)")
+
+
+def test_a_loop_that_never_ends_ends_with_the_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = functools.partial(te.Device, max_steps=1000)
+    monkeypatch.setattr("tile_emulator.Device", made)
+    text = host_programs.launch(grid=1, block=1, kernel=host_programs.SPINNING_KERNEL, name="spin")
+    with pytest.raises(EmulatorError, match=r"the limit is 1000\n") as caught:
+        run(text, array(), timeout=60)
+    assert not isinstance(caught.value, KernelTimeout)
+    assert str(caught.value).endswith("look for an endless loop, or use a smaller problem")
 
 
 def test_an_illegal_address_is_explained_and_loses_nothing() -> None:

@@ -119,6 +119,8 @@ def test_a_file_without_copies_to_show_is_an_error(
     ("arguments", "message"),
     [
         (["missing.mlir"], "error: missing.mlir: no such file or directory\n"),
+        ([str(PROJECT)], f"error: {PROJECT}: is a directory\n"),
+        (["kernels"], "error: 'kernels' is no file that is there, nor a layout: expected '('"),
         (["(8,64):(64,1)", "(8,64:(64,1)"], "error: '(' is not closed, in layout '(8,64:(64,1)'"),
         (["(8,64):(64,1)", "(8,32):(64,1)"], "must have the same shape"),
         (["(8,64):(64,1) f32", "(8,64):(64,1)"], "must have the same element type"),
@@ -199,3 +201,18 @@ def test_a_tile_of_a_thousand_million_elements_takes_no_longer(
     assert main([big, "(32768,32768):(1,32768) f16"]) == 0
     assert time.process_time() - began < 5
     assert "got 2147483648 bytes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("value", "colored"), [(None, True), ("", True), ("1", False)])
+def test_a_terminal_has_colours_unless_no_color_says_something(
+    value: str | None,
+    colored: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if value is not None:
+        monkeypatch.setenv("NO_COLOR", value)
+    assert main(["(4,8):(8,1)"]) == 0
+    assert ("\x1b[" in capsys.readouterr().out) is colored

@@ -6,12 +6,13 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import report
 from .progress import shown
-from .startup import end_on_interrupt, import_mlir_without_numpy
+from .source import read
+from .startup import begin, import_mlir_without_numpy
+from .usage import check_outputs, file_name
 from .version import PrintVersion
 
 if TYPE_CHECKING:
@@ -39,6 +40,16 @@ Content = TypeVar("Content", str, bytes)
 WHOLE = ("program", "object", "header")
 BINARY = ("cubin", "fatbin", "program", "object")
 
+COMPILED = ("analyze", "legalize", "nvvm", "ptx", "cubin", "fatbin", "program", "object")
+TARGET = ("chip", "features", "opt_level", "line_info")
+USES = {
+    "module": ("ptx", "cubin", "fatbin"),
+    "embed": ("object",),
+    "remarks": tuple(stage for stage in COMPILED if stage != "program"),
+    **dict.fromkeys(TARGET, COMPILED),
+}
+"""The stages that an option says something to; for others it is wrong usage."""
+
 EPILOG = "Exit status: 0 on success, 1 for a wrong input or target, 2 for wrong usage."
 
 
@@ -55,36 +66,40 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     made.add_argument("--version", action=PrintVersion)
-    made.add_argument("file", metavar="FILE", help="MLIR text or bytecode; - reads standard input")
+    made.add_argument(
+        "file",
+        metavar="FILE",
+        type=file_name,
+        help="MLIR text or bytecode; - reads standard input",
+    )
     made.add_argument(
         "--to", required=True, choices=(*STAGES, *WHOLE), help="the stage to stop after"
     )
     made.add_argument(
-        "--chip",
-        metavar="C",
-        default=DEFAULT_CHIP,
-        help="LLVM processor, sm_90 or newer (default %(default)s)",
+        "--chip", metavar="C", help=f"LLVM processor, sm_90 or newer (default {DEFAULT_CHIP})"
     )
     made.add_argument(
         "--features",
         metavar="F",
-        default=DEFAULT_FEATURES,
-        help="PTX version, +ptx80 or newer (default %(default)s)",
+        help=f"PTX version, +ptx80 or newer (default {DEFAULT_FEATURES})",
     )
     made.add_argument(
         "--opt-level",
         metavar="N",
         type=int,
         choices=range(4),
-        default=3,
-        help="LLVM optimization level, 0 to 3 (default %(default)s)",
+        help="LLVM optimization level, 0 to 3 (default 3)",
     )
     made.add_argument(
-        "--line-info", action="store_true", help="keep source places as .loc lines of the PTX"
+        "--line-info",
+        action="store_true",
+        default=None,
+        help="keep source places as .loc lines of the PTX",
     )
     made.add_argument(
         "--remarks",
         action="store_true",
+        default=None,
         help="tell for each copy which variants were considered, and what each would cost",
     )
     made.add_argument(
@@ -96,30 +111,37 @@ def parser() -> argparse.ArgumentParser:
         help="what an object holds for the GPU (default ptx: the driver compiles it)",
     )
     made.add_argument(
-        "-o", dest="output", metavar="OUT", default="-", help="write there, not to standard output"
+        "-o",
+        dest="output",
+        metavar="OUT",
+        type=file_name,
+        default="-",
+        help="write there, not to standard output",
     )
     return made
 
 
 def main() -> int:
     """Run on `sys.argv`; return the exit status."""
-    end_on_interrupt()
+    begin()
+    return report(run)
+
+
+def run() -> None:
+    """Read the command line, compile and write; raise what goes wrong."""
     import_mlir_without_numpy()
     usage = parser()
     options = usage.parse_args()
-    if options.module is not None and options.to not in ("ptx", "cubin", "fatbin"):
-        usage.error(f"--module is for ptx, cubin and fatbin, got --to {options.to}")
-    if options.embed is not None and options.to != "object":
-        usage.error(f"--embed is for object, got --to {options.to}")
+    for name, use in USES.items():
+        if getattr(options, name) is not None and options.to not in use:
+            flag = f"--{name.replace('_', '-')}"
+            usage.error(f"{flag} is for {', '.join(use)}, got --to {options.to}")
     if options.to in BINARY and options.output == "-" and sys.stdout.isatty():
         usage.error(f"--to {options.to} prints bytes: give a file with -o")
-
-    def work() -> None:
-        with shown("tile-compile: compiling"):
-            content = compiled(options)
-        write(options.output, content)
-
-    return report(work)
+    check_outputs(usage, options.file, [("-o", options.output)])
+    with shown("tile-compile: compiling"):
+        content = compiled(options)
+    write(options.output, content)
 
 
 def compiled(options: argparse.Namespace) -> str | bytes:
@@ -127,11 +149,11 @@ def compiled(options: argparse.Namespace) -> str | bytes:
     import mlir_tile as mt
     from mlir_tile.diagnostics import diagnostic_lines
 
-    content = sys.stdin.buffer.read() if options.file == "-" else Path(options.file).read_bytes()
-    lines = content.decode(errors="replace").splitlines()
+    source = read(options.file)
+    lines = source.content.decode(errors="replace").splitlines()
 
     def with_lines(texts: list[str]) -> str:
-        return "\n".join(with_source(text, options.file, lines) for text in texts)
+        return "\n".join(with_source(source.named(text), source.name, lines) for text in texts)
 
     def show(info: Any) -> bool:
         """Print what is less than an error; errors arrive as exceptions."""
@@ -143,8 +165,7 @@ def compiled(options: argparse.Namespace) -> str | bytes:
     with mt.context() as context:
         handler = context.attach_diagnostic_handler(show)
         try:
-            module = mt.parse(content) if options.file == "-" else mt.parse_file(options.file)
-            return printed(module, options)
+            return printed(source.module(), options)
         except mt.CompileError as error:
             if error.diagnostics:
                 raise mt.CompileError(with_lines(error.diagnostics), error.diagnostics) from None
@@ -166,15 +187,13 @@ def printed(module: ir.Module, options: argparse.Namespace) -> str | bytes:
 
     if options.to == "header":
         return native.header_of(module)
-    target = {
-        name: getattr(options, name) for name in ("chip", "features", "opt_level", "line_info")
-    }
+    target = {name: value for name in TARGET if (value := getattr(options, name)) is not None}
     if options.to == "program":
         return saved.to_bytes(mt.compile(module, cache=False, **target))
     stage = (options.embed or "ptx") if options.to == "object" else options.to
-    lowered = mt.lower(module, stage, remarks=options.remarks, **target)
+    lowered = mt.lower(module, stage, remarks=bool(options.remarks), **target)
     if options.to == "object":
-        return native.object_of(lowered, options.opt_level)
+        return native.object_of(lowered, target.get("opt_level", 3))
     if options.to == "ptx":
         texts = chosen(embedded_ptx(lowered), options)
         if len(texts) == 1:
@@ -222,14 +241,18 @@ def write(output: str, content: str | bytes) -> None:
     """Write all of `content` to a file or, for `-`, standard output; a file is replaced at once."""
     from mlir_tile.files import replace_file
 
+    encoded = content.encode() if isinstance(content, str) else content
     if output != "-":
-        replace_file(output, content.encode() if isinstance(content, str) else content)
-    elif isinstance(content, str):
-        sys.stdout.write(content)
+        replace_file(output, encoded)
+        return
+    try:
+        if isinstance(content, str):
+            sys.stdout.write(content)
+        else:
+            sys.stdout.buffer.write(encoded)
         sys.stdout.flush()
-    else:
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from None
 
 
 if __name__ == "__main__":

@@ -3,16 +3,17 @@
 
 import sys
 
+from .errors import report
 from .progress import shown
-from .startup import end_on_interrupt
+from .startup import begin
 
 
 def main() -> int:
     """Run the emulator on `sys.argv`; return its exit status."""
-    end_on_interrupt()
+    begin()
     from tile_emulator import cli
 
-    return cli.main(around=lambda: shown("tile-emulate: running"))
+    return report(lambda: cli.main(around=lambda: shown("tile-emulate: running")))
 
 
 if __name__ == "__main__":

@@ -1,31 +1,86 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How every tool ends: 0, or 1 with `error: ...` on stderr and no traceback."""
+"""How every tool ends: 0, or 1 with `error: ...` on stderr and no traceback.
+
+argparse ends a tool with 2 for wrong usage, and with 0 after `--help` and `--version`.
+"""
 
 import os
 import sys
 from collections.abc import Callable
 
 
-def report(work: Callable[[], None]) -> int:
-    """Do `work`; return 0, or print what went wrong and return 1."""
-    from mlir_tile.runtime.errors import CompileError, Error
+def report(work: Callable[[], int | None]) -> int:
+    """Do `work`; return its status, 0 for None, or print what went wrong and return 1.
 
+    All that it printed is then written, or that is what went wrong.
+    """
     try:
-        work()
-    except CompileError as error:
+        status = work() or 0
+    except SystemExit:
+        if _is_written():
+            raise
+        return 1
+    except BrokenPipeError:
+        # Whoever read our output has had enough.
+        _drop_output()
+        return 1
+    except Exception as error:
+        text = _explanation(error)
+        if text is None:
+            raise
+        print(text, file=sys.stderr)
+        return 1
+    return status if _is_written() else 1
+
+
+def _explanation(error: Exception) -> str | None:
+    """Return what to tell about `error`; None for a mistake of ours."""
+    all_written = _flushes()
+    if isinstance(error, OSError):
+        # A failed print does not say where it went.
+        name = error.filename or ("" if all_written else "standard output")
+        return f"error: {name}{': ' * bool(name)}{(error.strerror or str(error)).lower()}"
+    if isinstance(error, MemoryError):
+        return "error: out of memory"
+    # Who has not imported them does not raise them, and may do without the compiler.
+    ours = sys.modules.get("mlir_tile.runtime.errors")
+    if ours is not None and isinstance(error, ours.CompileError):
         # Diagnostics say `place: error: ...` themselves.
         text = str(error)
-        print(text if "error: " in text else f"error: {text}", file=sys.stderr)
+        return text if "error: " in text else f"error: {text}"
+    if isinstance(error, (ValueError, TypeError, Warning)):
+        return f"error: {error}"
+    if ours is not None and isinstance(error, ours.Error):
+        return f"error: {error}"
+    return None
+
+
+def _is_written() -> bool:
+    """Write what stdout still holds, and say why where that fails."""
+    try:
+        sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has had enough; leave nothing for the interpreter to flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
     except OSError as error:
-        name = f"{error.filename}: " if error.filename else ""
-        print(f"error: {name}{(error.strerror or str(error)).lower()}", file=sys.stderr)
-    except (Error, ValueError, TypeError) as error:
-        print(f"error: {error}", file=sys.stderr)
-    except MemoryError:
-        print("error: out of memory", file=sys.stderr)
+        _drop_output()
+        print(f"error: standard output: {(error.strerror or str(error)).lower()}", file=sys.stderr)
     else:
-        return 0
-    return 1
+        return True
+    return False
+
+
+def _flushes() -> bool:
+    """Write what stdout still holds beside an error; whether that succeeds."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+        return False
+    return True
+
+
+def _drop_output() -> None:
+    """Leave nothing of stdout that the interpreter would try to write at its end."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)

@@ -10,7 +10,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from .errors import report
-from .startup import end_on_interrupt, import_mlir_without_numpy
+from .startup import begin, import_mlir_without_numpy
+from .usage import check_outputs, file_name
 from .version import PrintVersion
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ examples:
   tile-layout '(64,64):(64,1) f32' '(64,64):(1,64) f32' --issue cta --html copy.html
   tile-layout kernels.mlir --svg copies.svg
 
-Colours are used on a terminal, unless NO_COLOR is set. Exit status: 0 on success, a declined copy
-included; 1 for a wrong input; 2 for wrong usage."""
+Colours are used on a terminal, unless NO_COLOR is set to something.
+Exit status: 0 on success, a declined copy included; 1 for a wrong input; 2 for wrong usage."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -57,14 +58,24 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     made.add_argument("--version", action=PrintVersion)
-    made.add_argument("what", nargs="+", metavar="LAYOUT", help=argparse.SUPPRESS)
+    made.add_argument("what", nargs="+", metavar="LAYOUT", type=file_name, help=argparse.SUPPRESS)
     made.add_argument(
         "--color",
         choices=("chunk", "bank", "phase"),
         help="colour by copy (default for copies), bank (default for layouts) or swizzle",
     )
-    made.add_argument("--svg", metavar="FILE", help="write a picture there, - for standard output")
-    made.add_argument("--html", metavar="FILE", help="write one page to look into with the mouse")
+    made.add_argument(
+        "--svg",
+        metavar="FILE",
+        type=file_name,
+        help="write a picture there, - for standard output",
+    )
+    made.add_argument(
+        "--html",
+        metavar="FILE",
+        type=file_name,
+        help="write one page to look into with the mouse",
+    )
     made.add_argument(
         "--issue",
         choices=("thread", "warp", "cta"),
@@ -110,6 +121,21 @@ def coordinate(text: str) -> tuple[int, ...]:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
+    if argv is None:
+        begin()
+    return report(lambda: run(argv))
+
+
+def run(argv: list[str] | None) -> None:
+    """Read the command line and show what it asks for; raise what goes wrong."""
+    options = parsed(argv)
+    if argv is None:
+        import_mlir_without_numpy()
+    show(options)
+
+
+def parsed(argv: list[str] | None) -> argparse.Namespace:
+    """Return the options; end with a usage error for those that do not go together."""
     usage = parser()
     options = usage.parse_args(argv)
     if len(options.what) > 2:
@@ -126,15 +152,14 @@ def main(argv: list[str] | None = None) -> int:
         usage.error("--copy is for a file")
     if [options.svg, options.html].count("-") == 2:
         usage.error("only one of --svg and --html can be standard output")
-    if argv is None:
-        end_on_interrupt()
-        import_mlir_without_numpy()
-    return report(lambda: show(options))
+    source = options.what[0] if from_file else None
+    check_outputs(usage, source, [("--svg", options.svg), ("--html", options.html)])
+    return options
 
 
 def is_file(text: str) -> bool:
     """Whether an argument names a file: no layout ends like one, or is one's name."""
-    return text == "-" or text.endswith((".mlir", ".mlirbc")) or os.path.isfile(text)
+    return text == "-" or text.endswith((".mlir", ".mlirbc")) or os.path.exists(text)
 
 
 def show(options: argparse.Namespace) -> None:
@@ -147,7 +172,7 @@ def show(options: argparse.Namespace) -> None:
             from mlir_tile.viewer import terminal
 
             width = shutil.get_terminal_size((160, 24)).columns
-            colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+            colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
             drawn = fitted(options, draw, width)
             print("\n".join(terminal.render(picture, width, colored) for picture in drawn), end="")
             return
@@ -193,7 +218,7 @@ def pictures(options: argparse.Namespace) -> list[Draw]:
     """Read the layouts or the file; return what describes each picture there is to see."""
     from mlir_tile.viewer import copies, model, notation
 
-    from .source import read_module
+    from .source import read
 
     def draw(copy: copies.Copy) -> Draw:
         return lambda window: model.picture_of_copy(copy, options.color, window)
@@ -207,9 +232,14 @@ def pictures(options: argparse.Namespace) -> list[Draw]:
     if not is_file(what):
         if options.color == "chunk":
             raise ValueError("--color chunk needs a copy: give two layouts, or take bank or phase")
-        spec = notation.parse(what)
+        try:
+            spec = notation.parse(what)
+        except notation.NotationError as error:
+            if any(mark in what for mark in "(<"):
+                raise
+            raise ValueError(f"'{what}' is no file that is there, nor a layout: {error}") from None
         return [lambda window: model.picture_of_layout(spec, options.color, window)]
-    found = copies.analyzed(read_module(what))
+    found = copies.analyzed(read(what).module())
     if not found:
         raise ValueError(f"{what}: no tile.copy_async in it to show")
     if options.copy is not None:

@@ -13,7 +13,9 @@ import signal
 import sys
 from typing import BinaryIO
 
+from .errors import report
 from .hover import with_description
+from .startup import open_closed_streams, utf8
 from .version import version_line
 
 LENGTH = b"Content-Length:"
@@ -21,7 +23,13 @@ LENGTH = b"Content-Length:"
 
 def main() -> int:
     """Speak the language server protocol on stdin and stdout until the editor ends it."""
-    if sys.argv[1:] == ["--version"]:
+    open_closed_streams()
+    return report(lambda: run(utf8(sys.argv[1:])))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the server and what stands in front of it; return the server's exit status."""
+    if "--version" in arguments:
         print(version_line("tile-lsp-server"))
         return 0
     read_end, write_end = os.pipe()
@@ -30,7 +38,7 @@ def main() -> int:
         os.dup2(write_end, sys.stdout.fileno())
         os.close(read_end)
         os.close(write_end)
-        return serve()
+        return serve(arguments)
     os.close(write_end)
     # The end of the editor's messages is for the server alone to see.
     os.close(sys.stdin.fileno())
@@ -39,14 +47,15 @@ def main() -> int:
     with os.fdopen(read_end, "rb") as messages:
         try:
             relay(messages, sys.stdout.buffer)
-        except BrokenPipeError:
+        except OSError:
             os.kill(server, signal.SIGTERM)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            os.waitpid(server, 0)
+            raise
     status = os.waitstatus_to_exitcode(os.waitpid(server, 0)[1])
     return status if status >= 0 else 128 - status
 
 
-def serve() -> int:
+def serve(arguments: list[str]) -> int:
     """Be the server."""
     # Python notes a signal for later, and the server never comes back to Python.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -54,7 +63,7 @@ def serve() -> int:
     import mlir_tile.registration  # noqa: F401  (registers by being imported)
     from mlir_tile import _tile
 
-    status: int = _tile.lsp_server_main(["tile-lsp-server", *sys.argv[1:]])
+    status: int = _tile.lsp_server_main(["tile-lsp-server", *arguments])
     return status
 
 

@@ -1,23 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """tile-opt: mlir-opt with the tile dialect, its passes and its pipelines."""
 
+import signal
 import sys
 
-from .startup import end_on_interrupt, import_mlir_without_numpy
+from .errors import report
+from .startup import begin, import_mlir_without_numpy, utf8
 from .version import version_line
 
 
 def main() -> int:
     """Run mlir-opt on `sys.argv`; return its exit status."""
-    end_on_interrupt()
-    import_mlir_without_numpy()
-    if sys.argv[1:] == ["--version"]:
+    begin()
+    # As mlir-opt: who closes the pipe behind it ends it, and LLVM would call that a failure.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    return report(lambda: run(utf8(sys.argv[1:])))
+
+
+def run(arguments: list[str]) -> int:
+    """Run mlir-opt on `arguments`; return its exit status."""
+    if "--version" in arguments:
         print(version_line("tile-opt"))
         return 0
+    import_mlir_without_numpy()
     import mlir_tile.registration  # noqa: F401  (registers by being imported)
     from mlir_tile import _tile, scripted
 
-    status: int = _tile.opt_main(["tile-opt", *sys.argv[1:]])
+    status: int = _tile.opt_main(["tile-opt", *arguments])
     sys.stderr.write(scripted.take_traceback())
     return status
 

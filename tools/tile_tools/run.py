@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import argparse
+import io
+import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import report
 from .progress import shown
-from .source import read_module, read_saved
-from .startup import end_on_interrupt
+from .source import read
+from .startup import begin
+from .usage import check_outputs, file_name, seconds
 from .version import PrintVersion
 
 if TYPE_CHECKING:
@@ -23,10 +25,12 @@ argument forms:
   FILE.npy                     a NumPy array
   zeros:SHAPExDTYPE            zeros:128x64xf16
   iota:SHAPExDTYPE             0, 1, 2, ... as far as the type counts exactly, then again
-  random[:SEED]:SHAPExDTYPE    uniform, the same for the same seed
+  random[:SEED]:SHAPExDTYPE    floats of [-1, 1), integers of the whole range; seed 0 if not given
   NUMBER                       a scalar
 
 What was compiled is kept on disk for the next time; TILE_CACHE=0 in the environment turns that off.
+Exit status: 0 on success; 1 for a wrong input, what the device or the emulator finds wrong, and
+arrays that --expect finds different; 2 for wrong usage.
 """
 
 
@@ -37,10 +41,13 @@ def parser() -> argparse.ArgumentParser:
         description="Compile a program and call a host function with llvm.emit_c_interface.",
         epilog=ARGUMENT_FORMS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     made.add_argument("--version", action=PrintVersion)
     made.add_argument(
-        "file", help="MLIR text or bytecode, - for standard input; or a program that was saved"
+        "file",
+        type=file_name,
+        help="MLIR text or bytecode, - for standard input; or a program that was saved",
     )
     made.add_argument("--entry", default="main", help="host function to call (default: main)")
     made.add_argument(
@@ -48,19 +55,29 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--save", action="append", default=[], metavar="I=FILE", type=indexed_path,
-        help="write argument I to a .npy file afterwards",
+        help="write argument I to FILE as .npy afterwards",
     )  # fmt: skip
     made.add_argument(
         "--expect", action="append", default=[], metavar="I=J", type=index_pair,
-        help="fail unless argument I equals argument J afterwards, element by element",
+        help="fail unless argument I equals argument J afterwards, element by element; NaN equals "
+        "NaN",
     )  # fmt: skip
     made.add_argument(
-        "--device", default="auto",
+        "--device", default="auto", metavar="D", type=device_name,
         help="auto (a GPU that can, else the emulator), cuda, cuda:N or emulator (default: auto)",
     )  # fmt: skip
-    made.add_argument("--schedule", help="the emulator's: eager, late, random:SEED or explore:N")
-    made.add_argument("--checks", choices=["default", "strict"], help="the emulator's")
-    made.add_argument("--timeout", type=float, metavar="S", help="seconds that a wait may take")
+    made.add_argument(
+        "--schedule", metavar="S", type=schedule,
+        help="the emulator's: eager, late, random:SEED or explore:N (default: eager)",
+    )  # fmt: skip
+    made.add_argument(
+        "--checks", choices=["default", "strict"], help="the emulator's (default: default)"
+    )
+    made.add_argument(
+        "--timeout", type=seconds, metavar="S",
+        help="seconds that one wait for a GPU may take (default: no limit), or the emulator may "
+        "work on one launch (default: 120)",
+    )  # fmt: skip
     made.add_argument("--chip", help="GPU to compile for (default: sm_90)")
     made.add_argument("--features", help="PTX version (default: +ptx81)")
     made.add_argument("--opt-level", type=int, choices=range(4), help="default: 3")
@@ -73,12 +90,33 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def indexed_path(text: str) -> tuple[int, Path]:
+def indexed_path(text: str) -> tuple[int, str]:
     """Parse `I=FILE`."""
     index, equals, path = text.partition("=")
     if not equals or not index.isdecimal() or not path:
         raise argparse.ArgumentTypeError(f"must be I=FILE, got '{text}'")
-    return int(index), Path(path)
+    return int(index), path
+
+
+def device_name(text: str) -> str:
+    """Take the name of a device, whether or not it is there."""
+    if not re.fullmatch(r"auto|emulator|cuda(:\d+)?", text):
+        raise argparse.ArgumentTypeError(f"must be auto, cuda, cuda:N or emulator, got '{text}'")
+    return text
+
+
+def schedule(text: str) -> str:
+    """Take a schedule that the emulator knows."""
+    try:
+        from tile_emulator.device import policies
+    except ImportError:
+        return text  # without the emulator: what runs it says so
+
+    try:
+        policies(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def index_pair(text: str) -> tuple[int, int]:
@@ -89,13 +127,19 @@ def index_pair(text: str) -> tuple[int, int]:
     return int(left), int(right)
 
 
-def check_indices(options: argparse.Namespace, usage: argparse.ArgumentParser) -> None:
-    """End with a usage error if an option names an argument that is not there."""
+def parsed(argv: list[str] | None) -> argparse.Namespace:
+    """Return the options; end with a usage error if one names an argument that is not there."""
+    usage = parser()
+    options = usage.parse_args(argv)
     named = [index for index, _ in options.save]
     named += [index for pair in options.expect for index in pair]
     for index in named:
         if index >= len(options.arg):
             usage.error(f"argument {index} is not there: {len(options.arg)} are given")
+    if options.device.startswith("cuda") and (options.schedule or options.checks):
+        usage.error(f"--schedule and --checks are the emulator's, got --device {options.device}")
+    check_outputs(usage, options.file, [("--save", path) for _, path in options.save])
+    return options
 
 
 def run(options: argparse.Namespace) -> None:
@@ -130,22 +174,26 @@ def load_or_compile(options: argparse.Namespace) -> Executable:
         for name in ("chip", "features", "opt_level", "line_info")
         if (value := getattr(options, name)) is not None
     }
-    saved = read_saved(options.file)
+    source = read(options.file)
+    saved = source.program()
     if saved is None:
         with mt.context():
-            return mt.compile(read_module(options.file), **given)
+            return mt.compile(source.module(), **given)
     if given:
         flags = ", ".join("--" + name.replace("_", "-") for name in given)
-        raise ValueError(f"{options.file} is compiled already; drop {flags}, or compile it again")
+        raise ValueError(f"{source.name} is compiled already; drop {flags}, or compile it again")
     return saved
 
 
-def save(value: Any, path: Path) -> None:
-    """Write `value` as .npy."""
+def save(value: Any, file: str) -> None:
+    """Write `value` as .npy to the file of exactly that name, which may be a pipe."""
     import numpy as np
 
-    with path.open("wb") as file:
-        np.save(file, value)
+    from mlir_tile.files import replace_file
+
+    content = io.BytesIO()
+    np.save(content, value)
+    replace_file(file, content.getvalue())
 
 
 def expect(arguments: Sequence[Any], left: int, right: int) -> None:
@@ -170,11 +218,8 @@ def expect(arguments: Sequence[Any], left: int, right: int) -> None:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     if argv is None:
-        end_on_interrupt()
-    usage = parser()
-    options = usage.parse_args(argv)
-    check_indices(options, usage)
-    return report(lambda: run(options))
+        begin()
+    return report(lambda: run(parsed(argv)))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a tool does first: end on Ctrl-C, and import no more than it needs."""
+"""What a tool does first: end on Ctrl-C, have its streams, and import no more than it needs."""
 
+import os
 import signal
 import sys
+import warnings
+
+
+def begin() -> None:
+    """Make this process that of a tool."""
+    end_on_interrupt()
+    open_closed_streams()
+    # Where in our sources a warning was raised is nobody's concern.
+    warnings.formatwarning = lambda message, *_: f"warning: {message}\n"
 
 
 def end_on_interrupt() -> None:
@@ -12,6 +22,43 @@ def end_on_interrupt() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def open_closed_streams() -> None:
+    """Have all three standard streams; using one that came closed is then a plain `OSError`.
+
+    Python has None in place of such a stream, and the next file to be opened takes its number.
+    stderr alone is written to nowhere: there is nobody to tell.
+    """
+    # In this order: the lowest number that is free is the next.
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(_reserved(0, os.O_WRONLY))
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(_reserved(1, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(_reserved(2, os.O_WRONLY), "w")
+
+
+def _reserved(number: int, flags: int) -> int:
+    """Return `number`, as the descriptor of the null device that does `flags` alone."""
+    opened = os.open(os.devnull, flags)
+    if opened != number:
+        os.dup2(opened, number)
+        os.close(opened)
+    return number
+
+
+def utf8(arguments: list[str]) -> list[str]:
+    """Return arguments for MLIR's own command lines; `ValueError` for what is not UTF-8."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            shown = argument.encode(errors="backslashreplace").decode()
+            raise ValueError(
+                f"argument '{shown}' must be UTF-8: rename the file, or give it on standard input"
+            ) from None
+    return arguments
 
 
 def import_mlir_without_numpy() -> None:

@@ -44,6 +44,9 @@ static inline int tile_refuse_call(TileRuntimeFailure *failure, const char *mess
 #endif
 """
 
+# What follows tile_ in TileRuntime.h, in the descriptors of memrefs, and above.
+_RESERVED = r"runtime_|memref_|refuse_call$"
+
 
 @dataclass(frozen=True)
 class Function:
@@ -58,8 +61,8 @@ class Function:
 def header_of(module: ir.Module) -> str:
     """Return the header for C and C++17 of what `object_of` makes of `module`.
 
-    Raises `CompileError`, at the function, for a type that C cannot pass, and where no function has
-    the attribute `llvm.emit_c_interface`.
+    Raises `CompileError`, at the function, for a type that C cannot pass or a name that C cannot
+    have, and where no function has the attribute `llvm.emit_c_interface`.
     """
     functions = list(_functions(module))
     if not functions:
@@ -95,6 +98,8 @@ def _functions(module: ir.Module) -> Iterator[Function]:
         function_type = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise _refusal(op, f"@{name} must have a name that C can spell", "rename it")
+        if re.match(_RESERVED, name):
+            raise _refusal(op, f"@{name} must leave tile_{name} to the library", "rename it")
         arguments = tuple(
             _passed(op, type, f"argument {number} of @{name}")
             for number, type in enumerate(function_type.inputs)

@@ -11,6 +11,9 @@ from mlir_tile.runtime.library import Failure
 
 __all__ = ["run_emulated"]
 
+_LONGER = "use a smaller problem, or a longer timeout (timeout, or --timeout)"
+_SMALLER = "look for an endless loop, or use a smaller problem"
+
 
 def run_emulated(
     run: Callable[[int, Session], Failure],
@@ -40,6 +43,13 @@ def run_emulated(
     elif isinstance(exception, te.PTXError):
         kind = "ptx"
     launch = failure.launch()
-    if kind == "limit" and timeout is not None:
-        raise KernelTimeout(str(exception), call="emulator", launch=launch) from exception
-    raise EmulatorError(str(exception), kind=kind, launch=launch) from exception
+    text = str(exception)
+    if kind == "limit":
+        # The emulator names its own options, which are not those of a host call.
+        from tile_emulator.limits import MORE_SECONDS, MORE_STEPS
+
+        is_timeout = text.endswith(MORE_SECONDS)
+        text = text.replace(MORE_SECONDS, _LONGER).replace(MORE_STEPS, _SMALLER)
+        if is_timeout and timeout is not None:
+            raise KernelTimeout(text, call="emulator", launch=launch) from exception
+    raise EmulatorError(text, kind=kind, launch=launch) from exception

@@ -161,7 +161,7 @@ def advice_on_ptx() -> str:
         return ""
     return (
         f"; the driver is of CUDA {major}.{minor} and takes PTX {dotted(newest)} at most: compile"
-        f' with features="+ptx{newest}", or install a newer driver'
+        f" with features +ptx{newest}, or install a newer driver"
     )
 
 

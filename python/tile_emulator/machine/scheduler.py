@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tile_emulator.engine.operations import PIECE_BYTES, Operation
 from tile_emulator.errors import Fault
+from tile_emulator.limits import MORE_SECONDS, MORE_STEPS
 from tile_emulator.machine.deadlock import deadlock
 from tile_emulator.machine.warp import BLOCKED, DONE, NEXT, YIELD, Fragment, Warp
 
@@ -43,13 +44,13 @@ class Budget:
             raise Fault(
                 "limit",
                 f"the launch has run {self.steps} warp instructions, the limit is {self.max_steps}",
-                "look for an endless loop, or raise the limit (--max-steps)",
+                MORE_STEPS,
             )
         if time.monotonic() > self.end:
             raise Fault(
                 "limit",
                 f"the launch has run for {self.max_seconds:g} seconds",
-                "use a smaller problem, or raise the limit (--max-seconds)",
+                MORE_SECONDS,
             )
 
 

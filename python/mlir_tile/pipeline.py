@@ -7,6 +7,7 @@ Each function returns the text of a pipeline on the outermost module, so that `t
 
 from dataclasses import dataclass
 
+from . import kernel_limits  # noqa: F401  (its pass is registered by the import)
 from .scripted import register_pipeline
 from .target import DEFAULT_CHIP, DEFAULT_FEATURES, check_target
 
@@ -69,6 +70,7 @@ def nvvm(options: Options) -> str:
             legalize(options.remarks),
             target,
             "tile-check-target",
+            "tile-check-kernels",
             "convert-nvgpu-to-nvvm",
             "tile-place-shared-memory",
             "convert-vector-to-scf",

@@ -138,3 +138,29 @@ def test_the_tools_of_mlir_end_as_documented() -> None:
         status, stdout, stderr = run(f"{tool} --version")
         assert (status, stderr) == (0, "")
         assert stdout.startswith(f"{name} ")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["$RUN $FILE --device emulator", "$COMPILE $FILE --to program -o $OUT", "$COMPILE $FILE"],
+)
+def test_warnings_of_the_compiler_are_printed_once(command: str, tmp_path: Path) -> None:
+    file = tmp_path / "forgot.mlir"
+    file.write_text("""
+!bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>
+!t = memref<16xf32, #gpu.address_space<workgroup>>
+gpu.module @kernels {
+  gpu.func @k(%r: i32, %i: index) workgroup(%s: !t, %d: !t) kernel {
+    %bars = nvgpu.mbarrier.create -> !bars
+    tile.copy_async %s to %d cta(%r) mbarrier(%bars[%i]) : !t to !t, !bars
+    gpu.return
+  }
+}
+func.func @main() attributes {llvm.emit_c_interface} { return }
+""")
+    variables = {"FILE": str(file), "OUT": str(tmp_path / "out"), "TILE_CACHE": "0"}
+    status, _, stderr = run(command, **variables)
+    assert status == 0
+    assert stderr.count("'tile.copy_async' op must follow a cluster barrier") == 1
+    assert f"{file}:7:5: warning: 'tile.copy_async' op must follow" in stderr
+    assert "warning: /" not in stderr and "Warning" not in stderr

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import report
@@ -189,7 +190,10 @@ def printed(module: ir.Module, options: argparse.Namespace) -> str | bytes:
         return native.header_of(module)
     target = {name: value for name in TARGET if (value := getattr(options, name)) is not None}
     if options.to == "program":
-        return saved.to_bytes(mt.compile(module, cache=False, **target))
+        with warnings.catch_warnings():
+            # They were printed with their lines.
+            warnings.simplefilter("ignore", mt.CompileWarning)
+            return saved.to_bytes(mt.compile(module, cache=False, **target))
     stage = (options.embed or "ptx") if options.to == "object" else options.to
     lowered = mt.lower(module, stage, remarks=bool(options.remarks), **target)
     if options.to == "object":

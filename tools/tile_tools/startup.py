@@ -11,8 +11,13 @@ def begin() -> None:
     """Make this process that of a tool."""
     end_on_interrupt()
     open_closed_streams()
-    # Where in our sources a warning was raised is nobody's concern.
-    warnings.formatwarning = lambda message, *_: f"warning: {message}\n"
+    warnings.formatwarning = format_warning
+
+
+def format_warning(message: Warning | str, *where: object, **line: object) -> str:
+    """Return a warning as tools print it: where in our sources it was raised is left out."""
+    # The compiler's own say `place: warning: ...`.
+    return f"{message}\n" if "warning: " in str(message) else f"warning: {message}\n"
 
 
 def end_on_interrupt() -> None:

@@ -193,6 +193,37 @@ E:
     assert lanes(body).tolist() == [10, 20, 30, 10] * 8
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(("guard", "jumps"), [("@%p0 ", {0, 1}), ("@!%p0 ", {*range(2, 32)})])
+def test_lanes_whose_guard_is_false_go_past_a_jump_table(
+    guard: str, jumps: set[int], schedule: str
+) -> None:
+    body = f"""
+  setp.lt.u32 %p0, %t, 2; and.b32 %r0, %t, 1;
+  ts: .branchtargets A, B;
+  {guard}brx.idx %r0, ts;
+  add.u32 %d, %d, 50;
+A: add.u32 %d, %d, 1;
+B: add.u32 %d, %d, 7;
+"""
+    want = [(50 if i not in jumps else 0) + (i not in jumps or i % 2 == 0) + 7 for i in range(32)]
+    assert lanes(body, schedule=schedule).tolist() == want
+
+
+def test_a_jump_table_index_counts_only_where_the_guard_is_true() -> None:
+    body = """
+  setp.lt.u32 %p0, %t, 2;
+  ts: .branchtargets A;
+  GUARD brx.idx %t, ts;
+A: mov.u32 %d, 1;
+"""
+    with pytest.raises(te.EmulationError) as caught:
+        lanes(body.replace("GUARD", "@%p0"))
+    assert caught.value.kind == "address" and caught.value.thread == (1, 0, 0)
+    only_zero = body.replace("%t, 2", "%t, 1").replace("GUARD", "@%p0")
+    assert set(lanes(only_zero)) == {1}
+
+
 def test_labels_and_registers_of_inner_scopes_are_their_own() -> None:
     one = "{ .reg .pred q; setp.gt.u32 q, %t, LIMIT; @q bra SKIP; add.u32 %d, %d, 1; SKIP: }\n"
     got = lanes(one.replace("LIMIT", "3") + one.replace("LIMIT", "7"))

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from tile_emulator.instructions.decoder import Decoder
-from tile_emulator.instructions.floating import finish, flush
+from tile_emulator.instructions.floating import finish
 from tile_emulator.instructions.moves import reader
 from tile_emulator.instructions.rounding import (
     MODES,
+    flush,
     integer_to_f64_odd,
     narrow,
     round_bf16,

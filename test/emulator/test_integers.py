@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from one_instruction import evaluate
 
+import tile_emulator as te
+
 TYPES = {"s16": "i2", "u16": "u2", "s32": "i4", "u32": "u4", "s64": "i8", "u64": "u8"}
 
 
@@ -57,6 +59,59 @@ def test_arithmetic_wraps(name: str, kind: str) -> None:
     bits = int(kind[1:])
     pairs = zip(a.tolist(), b.tolist(), strict=True)
     assert got.tolist() == [wrap(TWO[name](x, y, bits), kind) for x, y in pairs]
+
+
+@pytest.mark.parametrize("text", ["min.relu.s16x2", "max.s16x2.relu", "min.s16x2", "max.u16x2"])
+def test_packed_extremes_work_in_each_half(text: str) -> None:
+    a, b = values("u32", 26), values("u32", 27)
+    a[0], b[0] = 0xFFF60005, 0x00010002
+    got = evaluate(f"{text} %d, %a, %b;", [a, b], "u4").view("u2")
+    dtype = "u2" if "u16" in text else "i2"
+    function = min if text.startswith("min") else max
+    low = 0 if "relu" in text else -(1 << 15)
+    pairs = zip(a.view(dtype).tolist(), b.view(dtype).tolist(), strict=True)
+    assert got.tolist() == [max(function(x, y), low) & 0xFFFF for x, y in pairs]
+
+
+@pytest.mark.parametrize("text", ["min.relu.s32", "max.s32.relu", "max.s32"])
+def test_relu_leaves_no_extreme_negative(text: str) -> None:
+    a, b = values("s32", 28), values("s32", 29)
+    got = evaluate(f"{text} %d, %a, %b;", [a, b], "i4")
+    function = min if text.startswith("min") else max
+    low = 0 if "relu" in text else -(1 << 31)
+    pairs = zip(a.tolist(), b.tolist(), strict=True)
+    assert got.tolist() == [max(function(x, y), low) for x, y in pairs]
+
+
+@pytest.mark.parametrize("kind", ["s32", "u32"])
+def test_24_bit_products_wrap_and_saturate(kind: str) -> None:
+    a, b, c = values(kind, 33), values(kind, 34), values(kind, 35)
+    half = 1 << 23
+
+    def narrow(x: int) -> int:
+        return (x + half & 2 * half - 1) - half if kind == "s32" else x & 2 * half - 1
+
+    triples = list(zip(a.tolist(), b.tolist(), c.tolist(), strict=True))
+    for mode, shift in (("lo", 0), ("hi", 16)):
+        exact = [(narrow(x) * narrow(y) >> shift, z) for x, y, z in triples]
+        if mode == "lo":
+            exact = [(wrap(product, kind), z) for product, z in exact]
+        got = evaluate(f"mad24.{mode}.{kind} %d, %a, %b, %c;", [a, b, c], TYPES[kind])
+        assert got.tolist() == [wrap(product + z, kind) for product, z in exact]
+    if kind == "s32":
+        got = evaluate("mad24.hi.sat.s32 %d, %a, %b, %c;", [a, b, c], "i4")
+        want = [min(max(product + z, -(1 << 31)), (1 << 31) - 1) for product, z in exact]
+        assert got.tolist() == want and want != [wrap(p + z, kind) for p, z in exact]
+
+
+@pytest.mark.parametrize(
+    "text", ["add.relu.s32", "max.sat.s32", "add.sat.u32", "max.relu.u32", "mad24.lo.sat.s32"]
+)
+def test_modifiers_that_an_instruction_does_not_have_are_refused(text: str) -> None:
+    operands = [values("u32", 36)] * (3 if text.startswith("mad") else 2)
+    names = ", ".join(["%d", "%a", "%b", "%c"][: len(operands) + 1])
+    with pytest.raises(te.PTXError, match="unsupported instruction"):
+        evaluate(f"{text} {names};", operands, "u4")
 
 
 @pytest.mark.parametrize("kind", ["s16", "u16", "s32", "u32"])

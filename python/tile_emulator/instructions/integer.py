@@ -26,14 +26,16 @@ def _saturating(function: Any, low: int, high: int) -> Callable[[Array, Array], 
     return apply
 
 
-def packed16(d: Decoder, ins: Instruction, function: Any, signed: bool) -> None:
-    """`add`, `min`, `max` of two 16-bit lanes."""
+def packed16(d: Decoder, ins: Instruction, function: Any, signed: bool, relu: bool) -> None:
+    """`add`, `min`, `max` of two 16-bit lanes; `.relu` leaves no lane negative."""
     a, b = (d.source(o, "b32") for o in ins.operands[1:3])
     target = d.target(ins.operands[0], "b32")
     dtype = np.int16 if signed else np.uint16
 
     def step(w: Warp, m: Mask) -> None:
         value = function(w.u[a].view(dtype), w.u[b].view(dtype))
+        if relu:
+            value = np.maximum(value, dtype(0))
         np.copyto(w.u[target], value.view(np.uint32), where=m)
 
     d.emit(step)
@@ -49,14 +51,21 @@ _SIMPLE: dict[str, Any] = {
 
 def simple(d: Decoder, ins: Instruction) -> None:
     """`add`, `sub`, `min`, `max`, with `.sat`; carries are kept for `addc`."""
-    kind = ins.parts[-1]
     function = _SIMPLE[ins.family]
-    modifiers = ins.parts[1:-1]
-    if any(m not in ("sat", "cc", "relu") for m in modifiers):
+    # NVIDIA's headers write `.relu` behind the type as well: `max.s16x2.relu`.
+    kind = next((p for p in reversed(ins.parts) if p != "relu"), "")
+    modifiers = set(ins.parts[1:]) - {kind}
+    sum_or_difference = ins.family in ("add", "sub")
+    allowed = {
+        "sat": sum_or_difference and kind == "s32",
+        "cc": sum_or_difference and not kind.endswith("x2"),
+        "relu": not sum_or_difference and kind in ("s32", "s16x2"),
+    }
+    if not all(allowed.get(m) for m in modifiers):
         raise d.unsupported()
     signed = kind[0] == "s"
     if kind.endswith("x2"):
-        packed16(d, ins, function, signed)
+        packed16(d, ins, function, signed, "relu" in modifiers)
         return
     a, b = (d.source(o, kind) for o in ins.operands[1:3])
     target = d.target(ins.operands[0], kind)
@@ -125,9 +134,14 @@ def multiply(d: Decoder, ins: Instruction) -> None:
 
 
 def multiply24(d: Decoder, ins: Instruction) -> None:
-    """`mul24` and `mad24`."""
+    """`mul24` and `mad24`: half of a 48-bit product, and what is added to it."""
     mode, kind = ins.parts[1], ins.parts[-1]
     signed = kind[0] == "s"
+    saturate = ins.parts[2:-1] == ("sat",)
+    if mode not in ("lo", "hi") or (ins.parts[2:-1] and not saturate):
+        raise d.unsupported()
+    if saturate and (ins.family, mode, kind) != ("mad24", "hi", "s32"):
+        raise d.unsupported()
     slots = [d.source(o, kind) for o in ins.operands[1:]]
     target = d.target(ins.operands[0], kind)
 
@@ -140,7 +154,9 @@ def multiply24(d: Decoder, ins: Instruction) -> None:
         if mode == "hi":
             result = result >> 16
         if len(slots) > 2:
-            result = result + w.u[slots[2]].astype(np.int64)
+            result = result + (w.s if signed else w.u)[slots[2]].astype(np.int64)
+        if saturate:
+            result = np.clip(result, -(2**31), 2**31 - 1)
         np.copyto(w.u[target], result.astype(np.uint32), where=m)
 
     d.emit(step)
@@ -154,14 +170,16 @@ def multiply_add(d: Decoder, ins: Instruction) -> None:
 
         multiply_add_carry(d, ins)
         return
-    if mode not in ("lo", "hi", "wide") or any(p not in ("sat",) for p in ins.parts[2:-1]):
+    saturate = ins.parts[2:-1] == ("sat",)
+    if mode not in ("lo", "hi", "wide") or (ins.parts[2:-1] and not saturate):
+        raise d.unsupported()
+    if saturate and (mode, kind) != ("hi", "s32"):
         raise d.unsupported()
     result = kind[0] + str(2 * (type_bits(kind) or 0)) if mode == "wide" else kind
     a, b = (d.source(o, kind) for o in ins.operands[1:3])
     c = d.source(ins.operands[3], result)
     target = d.target(ins.operands[0], result)
     function, signed = product(mode, kind), kind[0] == "s"
-    saturate = "sat" in ins.parts
 
     def step(w: Warp, m: Mask) -> None:
         view = w.s if signed else w.u

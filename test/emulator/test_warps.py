@@ -230,6 +230,17 @@ def test_labels_and_registers_of_inner_scopes_are_their_own() -> None:
     assert got.tolist() == [2] * 4 + [1] * 4 + [0] * 24
 
 
+@pytest.mark.parametrize("space", [" ", ""])
+def test_directives_and_types_need_no_space_between_them(space: str) -> None:
+    # As the inline assembly of cuda_fp16.h writes it.
+    body = """{.reg_.b16 low, high;
+  .reg_.b32 word; .shared_.align 8 .b8 buffer[256];
+  cvt.u16.u32 low, %t; mov.u16 high, 3;
+  mov.b32 word, {low, high}; mov.u32 %d, word; }"""
+    got = lanes(body.replace("_", space), before=f".global{space}.align 4 .u32 count = 5;")
+    assert got.tolist() == [3 << 16 | i for i in range(32)]
+
+
 def test_special_registers() -> None:
     out = np.zeros((4, 64, 6), dtype=np.uint32)
     names = ["%tid.y", "%ctaid.x", "%cluster_ctarank", "%laneid", "%nclusterid.x", "%warpid"]

@@ -154,8 +154,8 @@ def _directive(
         while stream.accept(","):
             stream.take()
     elif word == ".section":
-        stream.take()
-        stream.take()
+        while stream.text != "{":
+            stream.take()
         _skip_braces(stream)
     elif word in _LINKAGE or word in _SPACES or word in (".entry", ".func"):
         _declaration(stream, module, files, known_family)

@@ -51,8 +51,7 @@ def __getattr__(name: str) -> Any:
 
 
 def parse(ptx: str) -> Module:
-    """Parse the text `ptx`; raises PTXError with the line of what cannot be read or is unknown."""
-    from tile_emulator.instructions.table import is_known
+    """Parse the text `ptx`; raises PTXError with the line of what cannot be read."""
     from tile_emulator.ptx import parser
 
-    return parser.parse(ptx, is_known)
+    return parser.parse(ptx)

@@ -132,8 +132,3 @@ FAMILIES: dict[str, Handler] = {
 def find_handler(family: str) -> Handler | None:
     """Return what decodes instructions of a family."""
     return FAMILIES.get(family)
-
-
-def is_known(family: str) -> bool:
-    """Tell whether the table has a family."""
-    return family in FAMILIES

@@ -2,14 +2,13 @@
 """Parse PTX text into a `Module`.
 
 Reads the grammar of the PTX manual as LLVM and nvcc print it. What an instruction means is not
-decided here: only its shape is, and that its family is known.
+decided here, nor whether it is known: only its shape is.
 """
 
 from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable
 
 from tile_emulator.errors import PTXError
 from tile_emulator.limits import MOST_CHARACTERS
@@ -96,7 +95,7 @@ class TokenStream:
         return PTXError(message, self.lines.line(at), self.lines.column(at))
 
 
-def parse(text: str, known_family: Callable[[str], bool]) -> Module:
+def parse(text: str) -> Module:
     """Parse `text`; raises PTXError with the line of what cannot be read."""
     if not isinstance(text, str):
         raise TypeError(f"ptx text must be str, got {type(text).__name__}")
@@ -110,7 +109,7 @@ def parse(text: str, known_family: Callable[[str], bool]) -> Module:
     files = _files(stream)
     try:
         while stream.token.kind != "end":
-            _directive(stream, module, files, known_family)
+            _directive(stream, module, files)
     except RecursionError:
         raise stream.error("brackets are nested too deeply") from None
     if not module.version:
@@ -132,7 +131,6 @@ def _directive(
     stream: TokenStream,
     module: Module,
     files: dict[int, str],
-    known_family: Callable[[str], bool],
 ) -> None:
     word = stream.text
     if word == ".version":
@@ -158,7 +156,7 @@ def _directive(
             stream.take()
         _skip_braces(stream)
     elif word in _LINKAGE or word in _SPACES or word in (".entry", ".func"):
-        _declaration(stream, module, files, known_family)
+        _declaration(stream, module, files)
     elif word == ".pragma":
         while not stream.accept(";"):
             stream.take()
@@ -178,7 +176,6 @@ def _declaration(
     stream: TokenStream,
     module: Module,
     files: dict[int, str],
-    known_family: Callable[[str], bool],
 ) -> None:
     external = False
     while stream.text in _LINKAGE:
@@ -193,7 +190,7 @@ def _declaration(
     function = _function(stream, word == ".entry")
     known = module.functions.get(function.name)
     if stream.text == "{":
-        BodyParser(stream, function, files, known_family).parse()
+        BodyParser(stream, function, files).parse()
         module.functions[function.name] = function
     else:
         stream.accept(";")

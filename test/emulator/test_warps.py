@@ -269,6 +269,32 @@ def test_barrier_reductions_count_votes() -> None:
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("threads", [64, 48])
+@pytest.mark.parametrize(("first", "second"), [("", ", 64"), (", 64", ""), (", 64", ", 64")])
+def test_a_barrier_without_a_count_is_one_for_all_threads(
+    first: str, second: str, threads: int, schedule: str
+) -> None:
+    body = f"""
+  .shared .align 4 .b32 words[64];
+  mov.u32 %r0, words; mad.lo.u32 %r1, %t, 4, %r0; st.shared.u32 [%r1], %t;
+  setp.lt.u32 %p0, %t, 32;
+  @%p0 bra LOW;
+  bar.sync 1{second};
+  bra JOIN;
+LOW:
+  bar.sync 1{first};
+JOIN:
+  xor.b32 %r2, %t, 32; setp.lt.u32 %p1, %r2, {threads};
+  mad.lo.u32 %r1, %r2, 4, %r0; @%p1 ld.shared.u32 %d, [%r1];
+"""
+    got = lanes(body, threads=threads, schedule=schedule)
+    assert got.tolist() == [i ^ 32 if i ^ 32 < threads else 0 for i in range(threads)]
+    with pytest.raises(te.EmulationError) as caught:
+        lanes(body.replace(", 64", ", 32"), threads=threads, schedule=schedule)
+    assert caught.value.kind in ("arrivals", "race")
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_endless_loops_end_at_the_step_limit(schedule: str) -> None:
     with pytest.raises(te.EmulationError) as caught:
         lanes("L: bra L;", schedule=schedule, max_steps=20000)

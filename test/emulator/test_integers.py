@@ -203,6 +203,64 @@ def test_lop3_is_its_truth_table(table: int) -> None:
         assert r == want
 
 
+@pytest.mark.parametrize("boolean", ["and", "or"])
+def test_lop3_joins_whether_its_result_is_zero_with_a_predicate(boolean: str) -> None:
+    a, b = values("u32", 37), values("u32", 38)
+    b[::3] = ~a[::3]
+    c = np.arange(128, dtype="u4") % 2
+    text = f"""{{ .reg .pred r; .reg .b32 t; setp.ne.u32 r, %c, 0;
+    lop3.{boolean}.b32 TARGET|%q, %a, %b, 0, 0xc0, r; RESULT }}"""
+    want = [x & y for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    joined = [
+        (x != 0 and z == 1) if boolean == "and" else (x != 0 or z == 1)
+        for x, z in zip(want, c.tolist(), strict=True)
+    ]
+    value = text.replace("TARGET", "t").replace("RESULT", "mov.u32 %d, t;")
+    assert evaluate(value, [a, b, c], "u4").tolist() == want
+    sunk = text.replace("TARGET", "_").replace("RESULT", "")
+    got = evaluate(sunk, [a, b, c], "u4", predicate=True)
+    assert (got != 0).tolist() == joined and 0 < sum(joined) < 128
+
+
+def test_fns_finds_the_nth_set_bit_from_a_base() -> None:
+    mask = values("u32", 39)
+    mask[:4] = 0xAAAAAAAA
+    base = np.arange(128, dtype="u4") % 32
+    offset = (np.arange(128) // 3 % 11 - 5).astype("i4")
+    base[:4], offset[:4] = [3, 3, 2, 2], [1, -1, 1, -1]
+    got = evaluate("fns.b32 %d, %a, %b, %c;", [mask, base, offset], "u4").tolist()
+    assert got[:4] == [3, 3, 3, 1], "the examples of the manual"
+    for m, start, n, d in zip(mask.tolist(), base.tolist(), offset.tolist(), got, strict=True):
+        above = [i for i in range(start, 32) if m >> i & 1]
+        below = [i for i in range(start, -1, -1) if m >> i & 1]
+        ways = above if n > 0 else below
+        if n == 0:
+            assert d == (start if m >> start & 1 else 0xFFFFFFFF)
+        else:
+            assert d == (ways[abs(n) - 1] if len(ways) >= abs(n) else 0xFFFFFFFF)
+    base[5] = 32
+    with pytest.raises(te.EmulationError, match="base from 0 to 31"):
+        evaluate("fns.b32 %d, %a, %b, %c;", [mask, base, offset], "u4")
+
+
+@pytest.mark.parametrize("types", ["u32.u32.u32", "s32.s32.s32", "u32.s32.s32", "s32.u32.u32"])
+@pytest.mark.parametrize("after", ["", ".sat", ".add"])
+def test_vabsdiff4_takes_distances_of_bytes(types: str, after: str) -> None:
+    a, b, c = values("u32", 40), values("u32", 41), values("u32", 42)
+    got = evaluate(f"vabsdiff4.{types}{after} %d, %a, %b, %c;", [a, b, c], "u4")
+    first, second, _ = types.split(".")
+    numbers = ["i1" if second == "s32" else "u1"] * 2
+    x, y = (v.view(t).reshape(-1, 4).tolist() for v, t in zip((a, b), numbers, strict=True))
+    for p, q, z, d in zip(x, y, c.tolist(), got.tolist(), strict=True):
+        distances = [abs(u - v) for u, v in zip(p, q, strict=True)]
+        if after == ".add":
+            assert d == (z + sum(distances)) & 0xFFFFFFFF
+            continue
+        if after == ".sat" and first == "s32":
+            distances = [min(u, 127) for u in distances]
+        assert d == int.from_bytes(bytes(distances), "little")
+
+
 @pytest.mark.parametrize("mode", ["wrap", "clamp"])
 @pytest.mark.parametrize("side", ["l", "r"])
 def test_funnel_shifts(side: str, mode: str) -> None:

@@ -99,6 +99,19 @@ def test_an_instruction_that_is_not_known_stops_only_the_kernels_that_reach_it()
         assert caught.value.line == line
 
 
+@pytest.mark.parametrize(
+    "signature", ["(.reg .u32 r) half(.param .u32 a)", "half(.reg .pred a)", "half(.reg.b32 a)"]
+)
+def test_parameters_in_registers_are_named_as_unsupported(signature: str) -> None:
+    module = te.parse(
+        f"{HEADER}.func {signature} {{ ret; }}\n"
+        ".entry calls() { call half, (%a); ret; }\n.entry plain() { ret; }"
+    )
+    te.emulate(module, "plain")
+    with pytest.raises(te.PTXError, match=r"unsupported \.reg parameter '[ar]' of function 'half'"):
+        te.emulate(module, "calls")
+
+
 @pytest.mark.parametrize("files_first", [True, False])
 def test_source_lines_come_with_the_report(files_first: bool) -> None:
     files, kernel = '.file 1 "kernel.mlir"\n', ".entry k() {\n.loc 1 42 7\ntrap;\nret;\n}\n"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import struct
+from dataclasses import replace
 
 from tile_emulator.errors import PTXError
 from tile_emulator.limits import MOST_CHARACTERS
@@ -240,7 +241,7 @@ def _params(stream: TokenStream) -> list[Param]:
         word = stream.take()
         if word not in (".param", ".reg"):
             raise stream.error(f"expected '.param', got '{word}'")
-        params.append(parameter(stream))
+        params.append(replace(parameter(stream), register=word == ".reg"))
         stream.accept(",")
     return params
 

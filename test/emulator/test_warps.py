@@ -180,6 +180,16 @@ def test_device_functions_return_where_they_were_called(schedule: str) -> None:
     assert got.tolist() == [5, 7, 9, 11] + [0] * 28
 
 
+def test_a_function_may_be_called_by_its_alias() -> None:
+    other = ".func (.param .b32 result) other(.param .b32 a, .param .align 8 .b8 pair[8]);\n"
+    before = f"{other}{FUNCTION}.alias other, twice_plus;\n"
+    called = CALL.replace("GUARD", "").replace("twice_plus", "other")
+    got = lanes(called, before=before)
+    assert got.tolist() == [2 * i + 5 if i <= 9 else 77 for i in range(32)]
+    with pytest.raises(te.PTXError, match="no function 'missing' to give an alias at line 4"):
+        lanes("", before=".alias other, missing;\n")
+
+
 def test_jump_tables() -> None:
     body = """
   and.b32 %r0, %t, 3;

@@ -175,7 +175,8 @@ def call(d: Decoder, ins: Instruction) -> None:
     ]
     if len(pairs_in) != len(function.params) or len(pairs_out) != len(function.returns):
         raise d.error(f"call of '{callee.name}' does not match its declaration")
-    entry = d.entries[callee.name]
+    # Not by the name in the call, which may be an alias.
+    entry = d.entries[function.name]
     meet = d.meet()
 
     def after(w: Any, m: Mask) -> None:

@@ -158,11 +158,26 @@ def _directive(
         _skip_braces(stream)
     elif word in _LINKAGE or word in _SPACES or word in (".entry", ".func"):
         _declaration(stream, module, files)
+    elif word == ".alias":
+        _alias(stream, module)
     elif word == ".pragma":
         while not stream.accept(";"):
             stream.take()
     else:
         raise stream.error(f"unsupported directive '{word}'")
+
+
+def _alias(stream: TokenStream, module: Module) -> None:
+    """Give a function, whose body stands in the module, a second name."""
+    stream.take()
+    name = stream.take()
+    stream.expect(",")
+    token = stream.token
+    function = module.functions.get(stream.take())
+    if function is None or function.body is None or function.is_entry:
+        raise stream.error(f"no function '{token.text}' to give an alias", token.offset)
+    stream.expect(";")
+    module.functions[name] = function
 
 
 def _skip_braces(stream: TokenStream) -> None:

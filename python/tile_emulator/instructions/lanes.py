@@ -19,7 +19,6 @@ from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.machine.warp import (
     BLOCKED,
     DONE,
-    FULL,
     LANES,
     NEXT,
     Fragment,
@@ -104,10 +103,11 @@ def together(
 def groups_by_mask(masks: Array, bits: int) -> dict[int, int]:
     """Return which of the lanes `bits` give which mask, in the order of their first lanes."""
     first = int(masks[first_lane(bits)])
-    if bits == FULL and bool((masks == first).all()):
+    lanes = lanes_of(mask_of(bits))
+    if bool((masks[lanes] == first).all()):
         return {first: bits}
     groups: dict[int, int] = {}
-    for lane in lanes_of(mask_of(bits)).tolist():
+    for lane in lanes.tolist():
         mask = int(masks[lane])
         groups[mask] = groups.get(mask, 0) | 1 << lane
     return groups

@@ -55,13 +55,12 @@ def __getattr__(name: str) -> Any:
 
 
 def parse(ptx: str) -> Module:
-    """Parse the text `ptx`; raises PTXError with the line of what cannot be read or is unknown.
+    """Parse the text `ptx`; raises PTXError with the line of what cannot be read.
 
     Raises TypeError for what is no text.
     """
     if not isinstance(ptx, str):
         raise TypeError(f"ptx must be a str, got {ptx!r}"[:100])
-    from tile_emulator.instructions.table import is_known
     from tile_emulator.ptx import parser
 
-    return parser.parse(ptx, is_known)
+    return parser.parse(ptx)

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from one_instruction import as_float, evaluate, fraction, interesting, round_exactly
 
+import tile_emulator as te
+
 COUNT = 512
 
 
@@ -237,3 +239,83 @@ def test_packed_halves_work_lane_by_lane() -> None:
         round_exactly(fraction(x) * fraction(y) + fraction(z), "f16", "rn") for x, y, z in triples
     ]
     check(got, want, "f16")
+
+
+GREATEST = {"f16": 0x7BFF, "bf16": 0x7F7F}
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+@pytest.mark.parametrize("mode", ["rn", "rz"])
+@pytest.mark.parametrize("flags", ["", ".relu", ".satfinite", ".relu.satfinite"])
+def test_conversions_clamp_to_finite_and_positive_numbers(kind: str, mode: str, flags: str) -> None:
+    specials = np.array([0x7E000000, 0x7F7FFFFF, 0x7F800000, 0x477FF000], dtype="u4")
+    specials = np.concatenate([specials, specials | np.uint32(1 << 31)])
+    a = np.concatenate([interesting("f32", 120, 17), specials])
+    got = evaluate(f"cvt.{mode}{flags}.{kind}.f32 %d, %a;", [a], "u2")
+    want = []
+    for bits, x in zip(a.tolist(), as_float(a, "f32").tolist(), strict=True):
+        value = x if math.isinf(x) else round_exactly(fraction(x), kind, mode)
+        negative = bits >> 31
+        if "relu" in flags and negative:
+            value = 0.0
+        elif math.isinf(value) and "satfinite" in flags:
+            word = np.array([GREATEST[kind] | negative << 15], dtype="u2")
+            value = float(as_float(word, kind)[0])
+        want.append(value)
+    check(got, want, kind)
+    b = np.roll(a, 1)
+    pair = evaluate(f"cvt.{mode}{flags}.{kind}x2.f32 %d, %a, %b;", [a, b], "u4").view("u2")
+    check(pair[1::2], want, kind)
+    check(pair[0::2], [want[-1], *want[:-1]], kind)
+
+
+def test_nan_stays_nan_where_numbers_are_clamped() -> None:
+    nan = np.full(32, 0x7FC00000, dtype="u4")
+    assert set(evaluate("cvt.rn.satfinite.f16.f32 %d, %a;", [nan], "u2")) == {0x7FFF}
+    assert set(evaluate("cvt.rn.relu.satfinite.bf16.f32 %d, %a;", [nan], "u2")) == {0x7FFF}
+    assert set(evaluate("cvt.rn.relu.tf32.f32 %d, %a;", [nan], "u4")) == {0x7FFFFFFF}
+
+
+def tf32(x: float, mode: str) -> float:
+    """Round to 11 bits of precision by the definition; ties to even or away from zero."""
+    if math.isinf(x) or x == 0:
+        return x
+    quantum = Fraction(2) ** (max(math.frexp(x)[1] - 1, -126) - 10)
+    steps = abs(Fraction(x)) / quantum
+    whole = steps.numerator // steps.denominator
+    rest = steps - whole
+    tie = mode == "rna" or whole % 2 == 1
+    up = mode != "rz" and (rest > Fraction(1, 2) or (rest == Fraction(1, 2) and tie))
+    value = (whole + up) * quantum
+    size = math.inf if value >= Fraction(2) ** 128 else float(value)
+    return math.copysign(size, x)
+
+
+@pytest.mark.parametrize(
+    "text", ["rna", "rna.satfinite", "rn", "rn.relu", "rz", "rn.satfinite.relu", "rn.satfinite"]
+)
+def test_tf32_keeps_11_bits_and_clamps(text: str) -> None:
+    a = np.concatenate([interesting("f32", 248, 18), np.zeros(8, dtype="u4")])
+    a[-8:] = [0x3F801000, 0x3F803000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0xBF800000, 0]
+    greatest = (2 - 2.0**-10) * 2.0**127
+    want = []
+    for x in as_float(a, "f32").tolist():
+        value = tf32(x, text.partition(".")[0])
+        if "satfinite" in text:
+            value = min(max(value, -greatest), greatest)
+        want.append(max(value, 0.0) if "relu" in text else value)
+    check(evaluate(f"cvt.{text}.tf32.f32 %d, %a;", [a], "u4"), want, "f32")
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [
+        ("cvt.rna.relu.tf32.f32", "u4"),
+        ("cvt.rn.satfinite.f32.f64", "u4"),
+        ("cvt.rzi.relu.s32.f32", "u4"),
+    ],
+)
+def test_conversions_without_a_meaning_are_refused(text: str, width: str) -> None:
+    a = interesting("f64" if text.endswith("f64") else "f32", 32, 19)
+    with pytest.raises(te.PTXError, match="unsupported instruction"):
+        evaluate(f"{text} %d, %a;", [a], width)

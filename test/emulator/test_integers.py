@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from one_instruction import evaluate
 
+import tile_emulator as te
+
 TYPES = {"s16": "i2", "u16": "u2", "s32": "i4", "u32": "u4", "s64": "i8", "u64": "u8"}
 
 
@@ -57,6 +59,59 @@ def test_arithmetic_wraps(name: str, kind: str) -> None:
     bits = int(kind[1:])
     pairs = zip(a.tolist(), b.tolist(), strict=True)
     assert got.tolist() == [wrap(TWO[name](x, y, bits), kind) for x, y in pairs]
+
+
+@pytest.mark.parametrize("text", ["min.relu.s16x2", "max.s16x2.relu", "min.s16x2", "max.u16x2"])
+def test_packed_extremes_work_in_each_half(text: str) -> None:
+    a, b = values("u32", 26), values("u32", 27)
+    a[0], b[0] = 0xFFF60005, 0x00010002
+    got = evaluate(f"{text} %d, %a, %b;", [a, b], "u4").view("u2")
+    dtype = "u2" if "u16" in text else "i2"
+    function = min if text.startswith("min") else max
+    low = 0 if "relu" in text else -(1 << 15)
+    pairs = zip(a.view(dtype).tolist(), b.view(dtype).tolist(), strict=True)
+    assert got.tolist() == [max(function(x, y), low) & 0xFFFF for x, y in pairs]
+
+
+@pytest.mark.parametrize("text", ["min.relu.s32", "max.s32.relu", "max.s32"])
+def test_relu_leaves_no_extreme_negative(text: str) -> None:
+    a, b = values("s32", 28), values("s32", 29)
+    got = evaluate(f"{text} %d, %a, %b;", [a, b], "i4")
+    function = min if text.startswith("min") else max
+    low = 0 if "relu" in text else -(1 << 31)
+    pairs = zip(a.tolist(), b.tolist(), strict=True)
+    assert got.tolist() == [max(function(x, y), low) for x, y in pairs]
+
+
+@pytest.mark.parametrize("kind", ["s32", "u32"])
+def test_24_bit_products_wrap_and_saturate(kind: str) -> None:
+    a, b, c = values(kind, 33), values(kind, 34), values(kind, 35)
+    half = 1 << 23
+
+    def narrow(x: int) -> int:
+        return (x + half & 2 * half - 1) - half if kind == "s32" else x & 2 * half - 1
+
+    triples = list(zip(a.tolist(), b.tolist(), c.tolist(), strict=True))
+    for mode, shift in (("lo", 0), ("hi", 16)):
+        exact = [(narrow(x) * narrow(y) >> shift, z) for x, y, z in triples]
+        if mode == "lo":
+            exact = [(wrap(product, kind), z) for product, z in exact]
+        got = evaluate(f"mad24.{mode}.{kind} %d, %a, %b, %c;", [a, b, c], TYPES[kind])
+        assert got.tolist() == [wrap(product + z, kind) for product, z in exact]
+    if kind == "s32":
+        got = evaluate("mad24.hi.sat.s32 %d, %a, %b, %c;", [a, b, c], "i4")
+        want = [min(max(product + z, -(1 << 31)), (1 << 31) - 1) for product, z in exact]
+        assert got.tolist() == want and want != [wrap(p + z, kind) for p, z in exact]
+
+
+@pytest.mark.parametrize(
+    "text", ["add.relu.s32", "max.sat.s32", "add.sat.u32", "max.relu.u32", "mad24.lo.sat.s32"]
+)
+def test_modifiers_that_an_instruction_does_not_have_are_refused(text: str) -> None:
+    operands = [values("u32", 36)] * (3 if text.startswith("mad") else 2)
+    names = ", ".join(["%d", "%a", "%b", "%c"][: len(operands) + 1])
+    with pytest.raises(te.PTXError, match="unsupported instruction"):
+        evaluate(f"{text} {names};", operands, "u4")
 
 
 @pytest.mark.parametrize("kind", ["s16", "u16", "s32", "u32"])
@@ -146,6 +201,64 @@ def test_lop3_is_its_truth_table(table: int) -> None:
             index = (x >> bit & 1) << 2 | (y >> bit & 1) << 1 | z >> bit & 1
             want |= (table >> index & 1) << bit
         assert r == want
+
+
+@pytest.mark.parametrize("boolean", ["and", "or"])
+def test_lop3_joins_whether_its_result_is_zero_with_a_predicate(boolean: str) -> None:
+    a, b = values("u32", 37), values("u32", 38)
+    b[::3] = ~a[::3]
+    c = np.arange(128, dtype="u4") % 2
+    text = f"""{{ .reg .pred r; .reg .b32 t; setp.ne.u32 r, %c, 0;
+    lop3.{boolean}.b32 TARGET|%q, %a, %b, 0, 0xc0, r; RESULT }}"""
+    want = [x & y for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    joined = [
+        (x != 0 and z == 1) if boolean == "and" else (x != 0 or z == 1)
+        for x, z in zip(want, c.tolist(), strict=True)
+    ]
+    value = text.replace("TARGET", "t").replace("RESULT", "mov.u32 %d, t;")
+    assert evaluate(value, [a, b, c], "u4").tolist() == want
+    sunk = text.replace("TARGET", "_").replace("RESULT", "")
+    got = evaluate(sunk, [a, b, c], "u4", predicate=True)
+    assert (got != 0).tolist() == joined and 0 < sum(joined) < 128
+
+
+def test_fns_finds_the_nth_set_bit_from_a_base() -> None:
+    mask = values("u32", 39)
+    mask[:4] = 0xAAAAAAAA
+    base = np.arange(128, dtype="u4") % 32
+    offset = (np.arange(128) // 3 % 11 - 5).astype("i4")
+    base[:4], offset[:4] = [3, 3, 2, 2], [1, -1, 1, -1]
+    got = evaluate("fns.b32 %d, %a, %b, %c;", [mask, base, offset], "u4").tolist()
+    assert got[:4] == [3, 3, 3, 1], "the examples of the manual"
+    for m, start, n, d in zip(mask.tolist(), base.tolist(), offset.tolist(), got, strict=True):
+        above = [i for i in range(start, 32) if m >> i & 1]
+        below = [i for i in range(start, -1, -1) if m >> i & 1]
+        ways = above if n > 0 else below
+        if n == 0:
+            assert d == (start if m >> start & 1 else 0xFFFFFFFF)
+        else:
+            assert d == (ways[abs(n) - 1] if len(ways) >= abs(n) else 0xFFFFFFFF)
+    base[5] = 32
+    with pytest.raises(te.EmulationError, match="base from 0 to 31"):
+        evaluate("fns.b32 %d, %a, %b, %c;", [mask, base, offset], "u4")
+
+
+@pytest.mark.parametrize("types", ["u32.u32.u32", "s32.s32.s32", "u32.s32.s32", "s32.u32.u32"])
+@pytest.mark.parametrize("after", ["", ".sat", ".add"])
+def test_vabsdiff4_takes_distances_of_bytes(types: str, after: str) -> None:
+    a, b, c = values("u32", 40), values("u32", 41), values("u32", 42)
+    got = evaluate(f"vabsdiff4.{types}{after} %d, %a, %b, %c;", [a, b, c], "u4")
+    first, second, _ = types.split(".")
+    numbers = ["i1" if second == "s32" else "u1"] * 2
+    x, y = (v.view(t).reshape(-1, 4).tolist() for v, t in zip((a, b), numbers, strict=True))
+    for p, q, z, d in zip(x, y, c.tolist(), got.tolist(), strict=True):
+        distances = [abs(u - v) for u, v in zip(p, q, strict=True)]
+        if after == ".add":
+            assert d == (z + sum(distances)) & 0xFFFFFFFF
+            continue
+        if after == ".sat" and first == "s32":
+            distances = [min(u, 127) for u in distances]
+        assert d == int.from_bytes(bytes(distances), "little")
 
 
 @pytest.mark.parametrize("mode", ["wrap", "clamp"])

@@ -47,7 +47,6 @@ def entry(body: str) -> str:
 @pytest.mark.parametrize(
     ("body", "message", "line"),
     [
-        ("frobnicate.b32 %r0, %r1;", "unsupported instruction 'frobnicate.b32'", 6),
         ("add.s32 %r0, %r1 %r2;", "expected ';', got '%r2'", 6),
         ("mov.u32 %r0, ;", "expected an operand, got ';'", 6),
         ("\n\n? add;", "expected an instruction, got '?'", 8),
@@ -81,6 +80,36 @@ def test_what_cannot_be_decoded_is_reported_at_launch_with_its_line(body: str) -
     with pytest.raises(te.PTXError) as caught:
         te.emulate(te.parse(entry(body)), "k")
     assert caught.value.line == 6
+
+
+def test_an_instruction_that_is_not_known_stops_only_the_kernels_that_reach_it() -> None:
+    module = te.parse(
+        HEADER
+        + """
+.func helper() { wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%a, %b}, [x+1], {1}; ret; }
+.entry direct() { frobnicate.b32 [a, {b, c}], d|e, -1; ret; }
+.entry calls() { call helper, (); ret; }
+.entry plain() { ret; }
+"""
+    )
+    te.emulate(module, "plain")
+    for name, opcode, line in [("direct", "frobnicate.b32", 6), ("calls", "wgmma.mma_async", 5)]:
+        with pytest.raises(te.PTXError, match=f"unsupported instruction '{opcode}") as caught:
+            te.emulate(module, name)
+        assert caught.value.line == line
+
+
+@pytest.mark.parametrize(
+    "signature", ["(.reg .u32 r) half(.param .u32 a)", "half(.reg .pred a)", "half(.reg.b32 a)"]
+)
+def test_parameters_in_registers_are_named_as_unsupported(signature: str) -> None:
+    module = te.parse(
+        f"{HEADER}.func {signature} {{ ret; }}\n"
+        ".entry calls() { call half, (%a); ret; }\n.entry plain() { ret; }"
+    )
+    te.emulate(module, "plain")
+    with pytest.raises(te.PTXError, match=r"unsupported \.reg parameter '[ar]' of function 'half'"):
+        te.emulate(module, "calls")
 
 
 @pytest.mark.parametrize("files_first", [True, False])

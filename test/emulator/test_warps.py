@@ -180,6 +180,16 @@ def test_device_functions_return_where_they_were_called(schedule: str) -> None:
     assert got.tolist() == [5, 7, 9, 11] + [0] * 28
 
 
+def test_a_function_may_be_called_by_its_alias() -> None:
+    other = ".func (.param .b32 result) other(.param .b32 a, .param .align 8 .b8 pair[8]);\n"
+    before = f"{other}{FUNCTION}.alias other, twice_plus;\n"
+    called = CALL.replace("GUARD", "").replace("twice_plus", "other")
+    got = lanes(called, before=before)
+    assert got.tolist() == [2 * i + 5 if i <= 9 else 77 for i in range(32)]
+    with pytest.raises(te.PTXError, match="no function 'missing' to give an alias at line 4"):
+        lanes("", before=".alias other, missing;\n")
+
+
 def test_jump_tables() -> None:
     body = """
   and.b32 %r0, %t, 3;
@@ -193,10 +203,52 @@ E:
     assert lanes(body).tolist() == [10, 20, 30, 10] * 8
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(("guard", "jumps"), [("@%p0 ", {0, 1}), ("@!%p0 ", {*range(2, 32)})])
+def test_lanes_whose_guard_is_false_go_past_a_jump_table(
+    guard: str, jumps: set[int], schedule: str
+) -> None:
+    body = f"""
+  setp.lt.u32 %p0, %t, 2; and.b32 %r0, %t, 1;
+  ts: .branchtargets A, B;
+  {guard}brx.idx %r0, ts;
+  add.u32 %d, %d, 50;
+A: add.u32 %d, %d, 1;
+B: add.u32 %d, %d, 7;
+"""
+    want = [(50 if i not in jumps else 0) + (i not in jumps or i % 2 == 0) + 7 for i in range(32)]
+    assert lanes(body, schedule=schedule).tolist() == want
+
+
+def test_a_jump_table_index_counts_only_where_the_guard_is_true() -> None:
+    body = """
+  setp.lt.u32 %p0, %t, 2;
+  ts: .branchtargets A;
+  GUARD brx.idx %t, ts;
+A: mov.u32 %d, 1;
+"""
+    with pytest.raises(te.EmulationError) as caught:
+        lanes(body.replace("GUARD", "@%p0"))
+    assert caught.value.kind == "address" and caught.value.thread == (1, 0, 0)
+    only_zero = body.replace("%t, 2", "%t, 1").replace("GUARD", "@%p0")
+    assert set(lanes(only_zero)) == {1}
+
+
 def test_labels_and_registers_of_inner_scopes_are_their_own() -> None:
     one = "{ .reg .pred q; setp.gt.u32 q, %t, LIMIT; @q bra SKIP; add.u32 %d, %d, 1; SKIP: }\n"
     got = lanes(one.replace("LIMIT", "3") + one.replace("LIMIT", "7"))
     assert got.tolist() == [2] * 4 + [1] * 4 + [0] * 24
+
+
+@pytest.mark.parametrize("space", [" ", ""])
+def test_directives_and_types_need_no_space_between_them(space: str) -> None:
+    # As the inline assembly of cuda_fp16.h writes it.
+    body = """{.reg_.b16 low, high;
+  .reg_.b32 word; .shared_.align 8 .b8 buffer[256];
+  cvt.u16.u32 low, %t; mov.u16 high, 3;
+  mov.b32 word, {low, high}; mov.u32 %d, word; }"""
+    got = lanes(body.replace("_", space), before=f".global{space}.align 4 .u32 count = 5;")
+    assert got.tolist() == [3 << 16 | i for i in range(32)]
 
 
 def test_special_registers() -> None:
@@ -224,6 +276,32 @@ def test_special_registers() -> None:
 def test_barrier_reductions_count_votes() -> None:
     body = "setp.lt.u32 %p0, %t, 40; bar.red.popc.u32 %d, 0, %p0;"
     assert set(lanes(body, threads=64)) == {40}
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("threads", [64, 48])
+@pytest.mark.parametrize(("first", "second"), [("", ", 64"), (", 64", ""), (", 64", ", 64")])
+def test_a_barrier_without_a_count_is_one_for_all_threads(
+    first: str, second: str, threads: int, schedule: str
+) -> None:
+    body = f"""
+  .shared .align 4 .b32 words[64];
+  mov.u32 %r0, words; mad.lo.u32 %r1, %t, 4, %r0; st.shared.u32 [%r1], %t;
+  setp.lt.u32 %p0, %t, 32;
+  @%p0 bra LOW;
+  bar.sync 1{second};
+  bra JOIN;
+LOW:
+  bar.sync 1{first};
+JOIN:
+  xor.b32 %r2, %t, 32; setp.lt.u32 %p1, %r2, {threads};
+  mad.lo.u32 %r1, %r2, 4, %r0; @%p1 ld.shared.u32 %d, [%r1];
+"""
+    got = lanes(body, threads=threads, schedule=schedule)
+    assert got.tolist() == [i ^ 32 if i ^ 32 < threads else 0 for i in range(threads)]
+    with pytest.raises(te.EmulationError) as caught:
+        lanes(body.replace(", 64", ", 32"), threads=threads, schedule=schedule)
+    assert caught.value.kind in ("arrivals", "race")
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

@@ -101,8 +101,9 @@ def atomic(d: Decoder, ins: Instruction) -> None:
         lanes = lanes_of(m)
         addresses = address(w)[lanes]
         bits = bits_of(m)
-        access.observe(w, bits, addresses, acquire)
-        access.publish(w, bits, addresses, release)
+        keys = access.sync_keys(addresses, space)
+        access.observe(w, bits, keys, acquire)
+        access.publish(w, bits, keys, release)
         if len(set(addresses.tolist())) == len(lanes):
             rounds = [np.arange(len(lanes))]
         else:

@@ -135,6 +135,12 @@ def _place_local(
                 names[f"{function.name}/{variable.name}"] = (variable.space, offset)
                 offset += variable.size
         for param in (*function.params, *function.returns):
+            if param.register:
+                raise PTXError(
+                    f"unsupported .reg parameter '{param.name}' of function '{function.name}' "
+                    "(declare it as .param)",
+                    function.line,
+                )
             if function.is_entry:
                 param_bytes = _up(param_bytes, param.align)
                 param_offsets[param.name] = param_bytes

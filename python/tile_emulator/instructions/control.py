@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tile_emulator.errors import Fault
-from tile_emulator.instructions.decoder import Decoder
-from tile_emulator.machine.warp import DONE, NEXT, Control, Fragment, Mask, bits_of
+from tile_emulator.instructions.decoder import Decoder, guard_mask
+from tile_emulator.machine.warp import DONE, NEXT, Control, Fragment, Mask, bits_of, first_lane
 from tile_emulator.ptx.module import Args, Instruction, Operand, Reg, Sym
 
 
@@ -58,14 +58,31 @@ def branch_indexed(d: Decoder, ins: Instruction) -> None:
     indices = [d.label_index(name) for name in d.function.tables[table.name]]
     targets = [d.reference(index) for index in indices]
     meet = d.meet()
-    d.targets, d.falls_through = indices, False
+    d.targets, d.falls_through = indices, ins.guard is not None
+    guard = None if ins.guard is None else d.registers[ins.guard.name]
+    negated = ins.guard_negated
 
     def step(fragment: Fragment, m: Mask) -> int:
         warp = fragment.warp
+        if guard is not None:
+            jumping = guard_mask(warp, m, guard, negated)
+            if jumping is None:
+                return NEXT
+            bits = bits_of(jumping) & fragment.bits
+            if bits != fragment.bits:
+                here = warp.program.blocks[fragment.pc].next
+                warp.diverge(fragment, bits, fragment.pc, here, meet[0])
+                return DONE
         choice = warp.u[selector]
-        first = int(choice[(fragment.bits & -fragment.bits).bit_length() - 1])
+        lane = first_lane(fragment.bits)
+        first = int(choice[lane])
         if first >= len(targets):
-            raise Fault("address", f"brx.idx index {first} is outside its table", "check the index")
+            raise Fault(
+                "address",
+                f"brx.idx index {first} is outside its table of {len(targets)}",
+                "check the index",
+                lane,
+            )
         same = choice == first
         bits = bits_of(same) & fragment.bits
         if bits == fragment.bits:
@@ -158,7 +175,8 @@ def call(d: Decoder, ins: Instruction) -> None:
     ]
     if len(pairs_in) != len(function.params) or len(pairs_out) != len(function.returns):
         raise d.error(f"call of '{callee.name}' does not match its declaration")
-    entry = d.entries[callee.name]
+    # Not by the name in the call, which may be an alias.
+    entry = d.entries[function.name]
     meet = d.meet()
 
     def after(w: Any, m: Mask) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from tile_emulator.instructions.decoder import Decoder
-from tile_emulator.instructions.floating import finish, flush
+from tile_emulator.instructions.floating import finish
 from tile_emulator.instructions.moves import reader
 from tile_emulator.instructions.rounding import (
     MODES,
+    flush,
     integer_to_f64_odd,
     narrow,
     round_bf16,
@@ -38,11 +39,14 @@ def convert(d: Decoder, ins: Instruction) -> None:
     if to in ("f16x2", "bf16x2"):
         two(d, ins, to, mode or "rn", modifiers)
         return
-    if modifiers - {mode, "ftz", "sat", "relu", "satfinite"} or (mode == "rna" and to != "tf32"):
-        raise d.unsupported()
     if to == "tf32" and kind == "f32":
-        to_tf32(d, ins, mode)
+        to_tf32(d, ins, mode, modifiers - {mode})
         return
+    allowed = {mode, "ftz", "sat"}
+    if to in ("f16", "bf16") and kind == "f32":
+        allowed |= {"relu", "satfinite"}
+    if modifiers - allowed or mode == "rna":
+        raise d.unsupported()
     for name in (to, kind):
         if type_bits(name) is None or name.endswith("x2"):
             raise d.unsupported()
@@ -59,6 +63,19 @@ def convert(d: Decoder, ins: Instruction) -> None:
     d.emit(step)
 
 
+# The greatest finite number of a format, which `.satfinite` gives for all above it.
+_GREATEST = {
+    "f16": (2 - 2.0**-10) * 2.0**15,
+    "bf16": (2 - 2.0**-7) * 2.0**127,
+    "tf32": (2 - 2.0**-10) * 2.0**127,
+}
+
+
+def within(value: Array, to: str) -> Array:
+    """Replace what is beyond the finite numbers of a format by the greatest (`.satfinite`)."""
+    return np.clip(value, -_GREATEST[to], _GREATEST[to])
+
+
 def float_to_float(
     source: int, target: int, kind: str, to: str, mode: str, modifiers: set[str]
 ) -> Any:
@@ -68,6 +85,7 @@ def float_to_float(
     rounding = mode if mode in MODES else "rn"
     ftz = "ftz" in modifiers
     flags = modifiers & {"sat", "relu"}
+    finite = "satfinite" in modifiers
     if ftz and to == "f32":
         flags.add("ftz")
 
@@ -78,6 +96,8 @@ def float_to_float(
         if integral is not None:
             value = integral(value)
         wide = value.astype(np.float64)
+        if finite:
+            wide = within(wide, to)
         bits = finish(narrow(wide, to, rounding), to, flags)
         out = w.u[target]
         np.copyto(out, bits.view(out.dtype), where=m)
@@ -176,17 +196,21 @@ def integer_to_integer(source: int, target: int, kind: str, to: str, saturate: b
 
 def two(d: Decoder, ins: Instruction, to: str, mode: str, modifiers: set[str]) -> None:
     """`cvt.rn.f16x2.f32 d, a, b`: `a` goes to the upper half."""
-    if ins.parts[-1] != "f32" or modifiers - {mode, "relu", "satfinite", "ftz"}:
+    if ins.parts[-1] != "f32" or modifiers - {mode, "relu", "satfinite"} or mode not in MODES:
         raise d.unsupported()
     high, low = (d.source(o, "f32") for o in ins.operands[1:3])
     target = d.target(ins.operands[0], "b32")
     element = to.removesuffix("x2")
     flags = modifiers & {"relu"}
+    finite = "satfinite" in modifiers
 
     def one(value: Array) -> Array:
-        if element == "bf16" and not flags:
+        if element == "bf16" and not flags and not finite:
             return round_bf16(value, mode)
-        return finish(narrow(value.astype(np.float64), element, mode), element, flags)
+        wide = value.astype(np.float64)
+        if finite:
+            wide = within(wide, element)
+        return finish(narrow(wide, element, mode), element, flags)
 
     def step(w: Warp, m: Mask) -> None:
         upper, lower = one(w.f[high]).astype(np.uint32), one(w.f[low]).astype(np.uint32)
@@ -195,19 +219,27 @@ def two(d: Decoder, ins: Instruction, to: str, mode: str, modifiers: set[str]) -
     d.emit(step)
 
 
-def to_tf32(d: Decoder, ins: Instruction, mode: str) -> None:
+def to_tf32(d: Decoder, ins: Instruction, mode: str, modifiers: set[str]) -> None:
     """`cvt.rna.tf32.f32`: 10 bits of mantissa, ties away from zero (`rn`: to even)."""
     source, target = d.source(ins.operands[1], "f32"), d.target(ins.operands[0], "b32")
-    if mode not in ("rna", "rn", "rz"):
+    if mode not in ("rna", "rn", "rz") or modifiers - {"relu", "satfinite"}:
+        raise d.unsupported()
+    relu, finite = "relu" in modifiers, "satfinite" in modifiers
+    if relu and mode == "rna":
         raise d.unsupported()
 
     def step(w: Warp, m: Mask) -> None:
-        bits = w.u[source]
+        number = w.f[source]
+        if finite:
+            number = within(number.astype(np.float64), "tf32").astype(np.float32)
+        if relu:
+            number = np.maximum(number, np.float32(0))
+        bits = number.view(np.uint32)
         odd = bits >> np.uint32(13) & np.uint32(1)
         add = {"rna": np.uint32(0x1000), "rn": np.uint32(0xFFF) + odd, "rz": np.uint32(0)}[mode]
         value = (bits + add) & np.uint32(0xFFFFE000)
-        value = np.where(np.isfinite(w.f[source]), value, bits)
-        value = np.where(np.isnan(w.f[source]), np.uint32(0x7FFFFFFF), value)
+        value = np.where(np.isfinite(number), value, bits)
+        value = np.where(np.isnan(number), np.uint32(0x7FFFFFFF), value)
         np.copyto(w.u[target], value, where=m)
 
     d.emit(step)

@@ -19,6 +19,7 @@ from tile_emulator.instructions.rounding import (
     MODES,
     add,
     divide,
+    flush,
     fma,
     multiply,
     round_bf16,
@@ -30,17 +31,7 @@ from tile_emulator.ptx.module import Instruction
 Array = Any
 FLOATS = ("f16", "bf16", "f16x2", "bf16x2", "f32", "f64")
 _NAN = {"f16": np.uint16(0x7FFF), "f32": np.uint32(0x7FFFFFFF)}
-_TINY = {"f16": 2.0**-14, "f32": 2.0**-126}
 _UINT: dict[str, Any] = {"f16": np.uint16, "f32": np.uint32, "f64": np.uint64}
-
-
-def flush(value: Array, kind: str) -> Array:
-    """Replace subnormals by zeros of their sign (`.ftz`)."""
-    tiny = _TINY.get(kind)
-    if tiny is None:
-        return value
-    small = np.abs(value) < tiny
-    return np.where(small, np.copysign(value.dtype.type(0), value), value)
 
 
 def finish(value: Array, kind: str, modifiers: set[str]) -> Array:
@@ -133,7 +124,7 @@ def arithmetic(d: Decoder, ins: Instruction) -> None:
 def sign(d: Decoder, ins: Instruction) -> None:
     """`abs` and `neg` of floats: the sign bit only."""
     kind = ins.parts[-1]
-    if set(ins.parts[1:-1]) - {"ftz"}:
+    if set(ins.parts[1:-1]) - ({"ftz"} if kind in ("f16", "f16x2", "f32") else set()):
         raise d.unsupported()
     element = kind.removesuffix("x2")
     bits = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}[element]
@@ -141,12 +132,13 @@ def sign(d: Decoder, ins: Instruction) -> None:
     if kind.endswith("x2"):
         top |= top << 16
     source, target = d.source(ins.operands[1], kind), d.target(ins.operands[0], kind)
-    keep = "ftz" in ins.parts
+    read = reader(kind)
+    ftz = "ftz" in ins.parts
 
     def step(w: Warp, m: Mask) -> None:
         value = w.u[source]
-        if keep and element == "f32":
-            value = flush(w.f[source], element).view(np.uint32)
+        if ftz:
+            value = flush(read(w, source), element).view(value.dtype)
         dtype = value.dtype.type
         full = dtype((1 << (8 * value.dtype.itemsize)) - 1)
         value = value ^ dtype(top) if ins.family == "neg" else value & (full ^ dtype(top))

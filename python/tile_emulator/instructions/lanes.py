@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Instructions in which the lanes of a warp take part together.
 
-A `.sync` instruction waits until all live lanes of its mask execute it. Lanes that come by another
-way, at the same instruction, are waited for; lanes that never come are a `divergence` error.
+A `.sync` instruction waits until all live lanes of its mask execute it with that mask. Lanes that
+come by another way, at the same instruction, are waited for; lanes that never come are a
+`divergence` error. Disjoint groups of lanes, each with its own mask, may execute it together.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from tile_emulator.engine.operations import caused_rows
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
-from tile_emulator.machine.deadlock import LaneWait
 from tile_emulator.machine.warp import (
     BLOCKED,
+    DONE,
     LANES,
     NEXT,
     Fragment,
+    LaneWait,
     Mask,
     Warp,
     bits_of,
@@ -40,6 +43,12 @@ def order_lanes(w: Warp, bits: int) -> None:
     cluster.acquire(w, bits, Clock(cluster.release(w, bits)))
 
 
+def order_execution(w: Warp, bits: int) -> None:
+    """Let the lanes know that the others have come here; no memory access is ordered by that."""
+    cluster = w.cta.cluster
+    cluster.acquire(w, bits, Clock(caused_rows(cluster.release(w, bits))))
+
+
 class Meeting:
     """Lanes that have come to one `.sync` instruction; the last one acts for all."""
 
@@ -53,37 +62,35 @@ def together(
     d: Decoder, ins: Instruction, members: int, act: Together, any_pc: bool = False
 ) -> None:
     """Emit a step that calls `act(warp, lanes, mask)` once all lanes of the mask are there."""
-    key = ("meeting", "any" if any_pc else id(ins))
+    place = "any" if any_pc else id(ins)
+    meet = d.meet()
 
     def step(fragment: Fragment, m: Mask) -> int:
         w = fragment.warp
         own = ("own", id(fragment))
-        bits = bits_of(m)
         meeting: Meeting | None = w.keep.get(own)
         if meeting is None:
-            lane = first_lane(bits)
-            mask = int(w.u[members][lane])
-            if bits & ~mask:
-                raise Fault(
-                    "divergence",
-                    f"{ins.opcode} with mask 0x{mask:08x} is executed by lanes 0x{bits:08x}",
-                    "give a mask that contains the lanes that execute it",
-                    first_lane(bits & ~mask),
-                )
-            if mask & w.live == bits:
-                act(w, m, mask)
+            bits = bits_of(m)
+            groups = groups_by_mask(w.u[members], bits)
+            check_masks(groups, bits, ins.opcode)
+            if all(mask & w.live == some for mask, some in groups.items()):
+                for mask, some in groups.items():
+                    act(w, m if some == bits else mask_of(some), mask)
                 return NEXT
+            mask, some = next(iter(groups.items()))
+            if len(groups) > 1:
+                w.diverge(fragment, some, fragment.pc, fragment.pc, meet[0])
+                return DONE
+            key = ("meeting", place, mask)
             meeting = w.keep.get(key)
             if meeting is None or meeting.done:
                 meeting = w.keep[key] = Meeting(mask)
             meeting.here |= bits
             w.keep[own] = meeting
-        if not meeting.done and meeting.here >= 0 and meeting.mask & w.live & ~meeting.here == 0:
-            act(w, mask_of(meeting.here), meeting.mask)
+        if not meeting.done and meeting.mask & w.live & ~meeting.here == 0:
+            act(w, mask_of(meeting.here & w.live), meeting.mask)
             meeting.done = True
-            for other in list(w.cta.cluster.scheduler.waiting):
-                if other.warp is w and isinstance(other.wait, LaneWait):
-                    w.cta.cluster.scheduler.wake(other.wait)
+            w.wake_lanes()
         if meeting.done:
             del w.keep[own]
             return NEXT
@@ -93,8 +100,43 @@ def together(
     d.control(step)
 
 
+def groups_by_mask(masks: Array, bits: int) -> dict[int, int]:
+    """Return which of the lanes `bits` give which mask, in the order of their first lanes."""
+    first = int(masks[first_lane(bits)])
+    lanes = lanes_of(mask_of(bits))
+    if bool((masks[lanes] == first).all()):
+        return {first: bits}
+    groups: dict[int, int] = {}
+    for lane in lanes.tolist():
+        mask = int(masks[lane])
+        groups[mask] = groups.get(mask, 0) | 1 << lane
+    return groups
+
+
+def check_masks(groups: dict[int, int], bits: int, opcode: str) -> None:
+    """Each lane must be in its own mask, and give the same mask as the lanes that it names."""
+    for mask, some in groups.items():
+        if some & ~mask:
+            raise Fault(
+                "divergence",
+                f"{opcode} with mask 0x{mask:08x} is executed by lanes 0x{some:08x}",
+                "give a mask that contains the lanes that execute it",
+                first_lane(some & ~mask),
+            )
+        if mask & bits & ~some:
+            other = first_lane(mask & bits & ~some)
+            theirs = next(m for m, lanes in groups.items() if lanes >> other & 1)
+            raise Fault(
+                "divergence",
+                f"{opcode} is executed with mask 0x{mask:08x}, but lane {other}, which is in it, "
+                f"gives mask 0x{theirs:08x}",
+                "give the same mask in all lanes that it names",
+                first_lane(some),
+            )
+
+
 def warp_barrier(d: Decoder, ins: Instruction) -> None:
-    """`bar.warp.sync`."""
+    """`bar.warp.sync`: the only one of these instructions that orders memory."""
     members = d.source(ins.operands[0], "b32")
     together(d, ins, members, lambda w, m, mask: order_lanes(w, bits_of(m)), any_pc=True)
 
@@ -135,8 +177,9 @@ def shuffle(d: Decoder, ins: Instruction) -> None:
             other = low | (b & ~segment)
             inside = other <= limit
         other = np.where(inside, other, lanes)
+        check_sources(inside, other, m, ins.opcode)
         value = w.u[source][other & 31]
-        order_lanes(w, bits_of(m))
+        order_execution(w, bits_of(m))
         np.copyto(w.u[target], value, where=m)
         if predicate is not None:
             np.copyto(w.u[predicate], inside, where=m)
@@ -144,6 +187,23 @@ def shuffle(d: Decoder, ins: Instruction) -> None:
     if mode not in ("up", "down", "bfly", "idx"):
         raise d.unsupported()
     together(d, ins, members, act)
+
+
+def check_sources(inside: Array, other: Array, m: Mask, opcode: str) -> None:
+    """A lane must read from lanes that take part; what it got from another one is undefined."""
+    if m is True:
+        return
+    wrong = inside & m & ~m[other & 31]
+    if wrong.any():
+        lane = int(np.argmax(wrong))
+        raise Fault(
+            "divergence",
+            f"{opcode} reads the register of lane {int(other[lane])}, which does not take part: "
+            f"lanes 0x{bits_of(m):08x} do",
+            "give a mask that contains the lane that is read, or a width that keeps lanes inside "
+            "of the mask",
+            lane,
+        )
 
 
 def vote(d: Decoder, ins: Instruction) -> None:
@@ -167,7 +227,7 @@ def vote(d: Decoder, ins: Instruction) -> None:
             result = bool(values.any())
         else:
             result = bool(values.all()) or not values.any()
-        order_lanes(w, bits_of(m))
+        order_execution(w, bits_of(m))
         np.copyto(w.u[target], result, where=m)
 
     together(d, ins, members, act)
@@ -195,7 +255,7 @@ def match(d: Decoder, ins: Instruction) -> None:
                 result[lane] = sum(1 << int(s) for s in same)
         elif bool((values == values[0]).all()):
             result[:] = sum(1 << int(s) for s in lanes)
-        order_lanes(w, bits_of(m))
+        order_execution(w, bits_of(m))
         np.copyto(w.u[target], result, where=m)
         if predicate is not None:
             np.copyto(w.u[predicate], bool((values == values[0]).all()), where=m)
@@ -222,7 +282,7 @@ def reduce(d: Decoder, ins: Instruction) -> None:
     def act(w: Warp, m: Mask, mask: int) -> None:
         values = (w.s if signed else w.u)[source][lanes_of(m)]
         result = function.reduce(values, dtype=values.dtype)
-        order_lanes(w, bits_of(m))
+        order_execution(w, bits_of(m))
         np.copyto((w.s if signed else w.u)[target], result, where=m)
 
     together(d, ins, members, act)

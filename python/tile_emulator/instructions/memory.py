@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.machine import access
 from tile_emulator.machine.cta import RANK_SHIFT
@@ -36,6 +35,8 @@ _SEMANTICS = {"weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "m
 _SCOPES = {"cta", "cluster", "gpu", "sys"}
 _CACHE = {"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc"}
 _SHIFT = np.uint64(RANK_SHIFT)
+# What an address says where `mapa` was given a rank beyond any cluster.
+NO_RANK = 255
 
 
 @dataclass
@@ -114,7 +115,7 @@ def load(d: Decoder, ins: Instruction) -> None:
             if w.keep.get(poll) == seen:
                 w.cta.cluster.scheduler.polled()
             w.keep[poll] = seen
-            access.observe(w, bits_of(m), addresses, acquire)
+            access.observe(w, bits_of(m), access.sync_keys(addresses, space), acquire)
 
     if space in ("local", "param"):
         d.emit(step)
@@ -145,7 +146,7 @@ def store(d: Decoder, ins: Instruction) -> None:
         if m is not True:
             addresses, values = addresses[lanes], values[lanes]
         if strong:
-            access.publish(w, bits_of(m), addresses, release)
+            access.publish(w, bits_of(m), access.sync_keys(addresses, space), release)
         access.store(w, lanes, addresses, space, width, values, strong)
 
     if space in ("local", "param"):
@@ -209,22 +210,11 @@ def map_address(d: Decoder, ins: Instruction) -> None:
     top = SHARED_WINDOW if generic else 0
 
     def step(w: Warp, m: Mask) -> None:
-        w.at = ins
-        ranks = w.u[rank]
-        size = w.cta.cluster.size
-        outside = ranks >= size
-        if m is not True:
-            outside = outside & m
-        if outside.any():
-            lane = int(np.argmax(outside))
-            raise Fault(
-                "address",
-                f"mapa names CTA rank {int(w.s[rank][lane])} of a cluster of {size}",
-                "give a rank below %cluster_nctarank",
-                lane,
-            )
+        # A rank outside of the cluster is an error only where the address is used: compilers
+        # compute addresses ahead of the branch that needs them.
         dtype = w.u[target].dtype.type
-        value = (w.u[source] & dtype(keep)) | (ranks.astype(dtype) << dtype(RANK_SHIFT))
+        ranks = np.minimum(w.u[rank], np.uint32(NO_RANK)).astype(dtype)
+        value = (w.u[source] & dtype(keep)) | (ranks << dtype(RANK_SHIFT))
         if top:
             value |= dtype(top)
         np.copyto(w.u[target], value, where=m)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tile_emulator.instructions.decoder import Decoder
-from tile_emulator.instructions.rounding import bf16_to_f32
+from tile_emulator.instructions.rounding import bf16_to_f32, flush
 from tile_emulator.instructions.slots import UNSIGNED
 from tile_emulator.machine.warp import Mask, Warp
 from tile_emulator.ptx.module import Instruction, Pair
@@ -50,15 +50,17 @@ def select(d: Decoder, ins: Instruction) -> None:
 
 
 def select_sign(d: Decoder, ins: Instruction) -> None:
-    """`slct`: by the sign of the third operand."""
+    """`slct`: by the sign of the third operand; with `.ftz` a subnormal one counts as zero."""
     kind, by = ins.parts[-2], ins.parts[-1]
+    if set(ins.parts[1:-2]) - {"ftz"} or by not in ("s32", "f32"):
+        raise d.unsupported()
     a, b = (d.source(o, kind) for o in ins.operands[1:3])
     c = d.source(ins.operands[3], by)
     target = d.target(ins.operands[0], kind)
+    read = flushing_reader(by, "ftz" in ins.parts)
 
     def step(w: Warp, m: Mask) -> None:
-        value = w.f[c] if by[0] == "f" else w.s[c]
-        np.copyto(w.u[target], np.where(value >= 0, w.u[a], w.u[b]), where=m)
+        np.copyto(w.u[target], np.where(read(w, c) >= 0, w.u[a], w.u[b]), where=m)
 
     d.emit(step)
 
@@ -117,6 +119,15 @@ def reader(kind: str) -> Callable[[Warp, int], Array]:
     return lambda w, slot: w.u[slot]
 
 
+def flushing_reader(kind: str, ftz: bool) -> Callable[[Warp, int], Array]:
+    """Return a `reader` that replaces subnormals by zeros of their sign where `ftz` is given."""
+    read = reader(kind)
+    if not ftz:
+        return read
+    element = kind.removesuffix("x2")
+    return lambda w, slot: flush(read(w, slot), element)
+
+
 def set_predicate(d: Decoder, ins: Instruction) -> None:
     """`setp`: a comparison, its opposite, and a boolean operation with a third predicate."""
     kind = ins.parts[-1]
@@ -131,7 +142,7 @@ def set_predicate(d: Decoder, ins: Instruction) -> None:
     packed = kind.endswith("x2")
     outputs = [first.first, first.second] if isinstance(first, Pair) else [first]
     targets = [d.target(o, "pred") for o in outputs]
-    compare, read = comparison(operator, kind), reader(kind)
+    compare, read = comparison(operator, kind), flushing_reader(kind, "ftz" in ins.parts)
 
     def step(w: Warp, m: Mask) -> None:
         value = compare(read(w, a), read(w, b))
@@ -145,26 +156,30 @@ def set_predicate(d: Decoder, ins: Instruction) -> None:
 
 
 def set_value(d: Decoder, ins: Instruction) -> None:
-    """`set`: a comparison that gives all ones, or 1.0."""
+    """`set`: a comparison that gives all ones, or 1.0; of a packed pair, in each half."""
     to, kind = ins.parts[-2], ins.parts[-1]
     operator = ins.parts[1]
     boolean = next((p for p in ins.parts[2:-2] if p in _BOOLEAN), None)
+    if any(p not in _BOOLEAN and p != "ftz" for p in ins.parts[2:-2]) or operator not in _COMPARE:
+        raise d.unsupported()
     a, b = (d.source(o, kind) for o in ins.operands[1:3])
     third = d.source(ins.operands[3], "pred") if boolean else 0
     combine = _BOOLEAN[boolean] if boolean else None
-    target = d.target(ins.operands[0], to)
-    compare, read = comparison(operator, kind), reader(kind)
+    packed = kind.endswith("x2")
     bits = type_bits(to) or 32
-    ones = {"f32": 0x3F800000, "f16": 0x3C00, "bf16": 0x3F80}
-    true = ones.get(to.removesuffix("x2"), (1 << bits) - 1)
-    packed = to.endswith("x2")
+    if packed and bits != 32:
+        raise d.unsupported()
+    target = d.target(ins.operands[0], to)
+    compare, read = comparison(operator, kind), flushing_reader(kind, "ftz" in ins.parts)
     element = UNSIGNED[16 if packed else bits]
+    ones = {"f32": 0x3F800000, "f16": 0x3C00, "bf16": 0x3F80}
+    true = ones.get(to.removesuffix("x2"), int(np.iinfo(element).max))
 
     def step(w: Warp, m: Mask) -> None:
         value = compare(read(w, a), read(w, b))
         if combine is not None:
-            value = combine(value, w.u[third])
-        result = np.where(value, element(true & int(np.iinfo(element).max)), element(0))
+            value = combine(value, np.repeat(w.u[third], 2) if packed else w.u[third])
+        result = np.where(value, element(true), element(0))
         np.copyto(w.u[target], result.view(w.u[target].dtype), where=m)
 
     d.emit(step)

@@ -17,11 +17,21 @@ import numpy as np
 
 Array = Any
 MODES = ("rn", "rz", "rm", "rp")
+_TINY = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126}
 
 
 def bf16_to_f32(bits: Array) -> Array:
     """Widen bfloat16, given as uint16, to float32."""
     return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def flush(value: Array, kind: str) -> Array:
+    """Replace subnormals by zeros of their sign (`.ftz`)."""
+    tiny = _TINY.get(kind)
+    if tiny is None:
+        return value
+    small = np.abs(value) < tiny
+    return np.where(small, np.copysign(value.dtype.type(0), value), value)
 
 
 def add_odd(a: Array, b: Array) -> Array:

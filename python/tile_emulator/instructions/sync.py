@@ -118,13 +118,18 @@ def arrive(
     """Count the arrival of lanes at a named barrier."""
     cta = w.cta
     if barrier.arrived and barrier.expected != expected:
-        raise Fault(
-            "arrivals",
-            f"a CTA barrier is used with {expected} threads while it waits for "
-            f"{barrier.expected or 'all'}",
-            "give the same count at every use of one barrier",
-            lane,
-        )
+        everyone = 32 * cta.warp_count
+        if (barrier.expected or everyone) != (expected or everyone):
+            raise Fault(
+                "arrivals",
+                f"a CTA barrier is used with {expected or 'all'} threads while it waits for "
+                f"{barrier.expected or 'all'}",
+                "give the same count at every use of one barrier",
+                lane,
+            )
+        # No count means all threads: the two are the same, and a count wants whole warps.
+        expected = everyone
+        barrier.arrived = sum(_counted(cta.warps[i], b) for i, b in barrier.members.items())
     if expected is not None and (expected % 32 or expected == 0 or expected > 32 * cta.warp_count):
         raise Fault(
             "arrivals",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.slots import UNSIGNED
-from tile_emulator.machine.memory import PARAM_WINDOW, WINDOW_MASK, WINDOW_SHIFT
+from tile_emulator.machine.memory import PARAM_WINDOW, SHARED_WINDOW, WINDOW_MASK, WINDOW_SHIFT
 from tile_emulator.order.clock import Clock
 
 if TYPE_CHECKING:
@@ -158,6 +158,11 @@ def store(
 
 
 # Synchronisation through memory: release, acquire, and fences around relaxed accesses.
+
+
+def sync_keys(addresses: Addresses, space: str) -> Addresses:
+    """Return generic addresses: two threads may name one flag in different spaces."""
+    return addresses | np.uint64(SHARED_WINDOW) if space.startswith("shared") else addresses
 
 
 def publish(w: Warp, bits: int, addresses: Addresses, release: bool) -> None:

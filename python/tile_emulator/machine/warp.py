@@ -69,6 +69,14 @@ def first_lane(bits: int) -> int:
     return (bits & -bits).bit_length() - 1
 
 
+class LaneWait:
+    """A `.sync` instruction that waits for lanes of its warp."""
+
+    def __init__(self, bits: int, name: str) -> None:
+        self.bits = bits
+        self.name = name
+
+
 class Join:
     """Where the lanes of a divergent branch meet again."""
 
@@ -195,6 +203,14 @@ class Warp:
         if not rest:
             self._settle(join)
         self.cta.thread_exit(self, bits)
+        self.wake_lanes()
+
+    def wake_lanes(self) -> None:
+        """Let the fragments that wait for lanes of this warp look again."""
+        scheduler = self.cta.cluster.scheduler
+        for fragment in list(scheduler.waiting):
+            if fragment.warp is self and isinstance(fragment.wait, LaneWait):
+                scheduler.wake(fragment.wait)
 
     def lane_clocks(self, bits: int) -> list[tuple[int, Clock]]:
         """Return the lanes `bits` grouped by what they know."""

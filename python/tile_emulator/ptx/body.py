@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tile_emulator.ptx.module import (
@@ -34,17 +33,10 @@ _SPACES = {".shared": "shared", ".local": "local", ".global": "global", ".const"
 class BodyParser:
     """Fills one function from the tokens between its braces."""
 
-    def __init__(
-        self,
-        stream: TokenStream,
-        function: Function,
-        files: dict[int, str],
-        known_family: Callable[[str], bool],
-    ) -> None:
+    def __init__(self, stream: TokenStream, function: Function, files: dict[int, str]) -> None:
         self.stream = stream
         self.function = function
         self.files = files
-        self.known_family = known_family
         self.registers: list[dict[str, Reg]] = [{}]
         self.names: list[dict[str, str]] = [{}]
         self.scopes: tuple[int, ...] = (0,)
@@ -180,7 +172,6 @@ class BodyParser:
     def _instruction(self) -> None:
         stream = self.stream
         guard, negated = None, False
-        start = stream.token.offset
         if stream.accept("@"):
             negated = stream.accept("!")
             register = self._register(stream.take())
@@ -193,8 +184,6 @@ class BodyParser:
         opcode = stream.take()
         line, column = stream.lines.line(at.offset), stream.lines.column(at.offset)
         parts = tuple(opcode.split("."))
-        if not self.known_family(parts[0]):
-            raise stream.error(f"unsupported instruction '{opcode}'", at.offset)
         operands: list[Operand] = []
         if not stream.accept(";"):
             operands.append(self._operand())
@@ -214,7 +203,6 @@ class BodyParser:
                 self.scopes,
             )
         )
-        del start
 
     def _register(self, name: str) -> Reg | None:
         for scope in reversed(self.registers):

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cut PTX text into tokens; the only place that knows comments and spellings of numbers."""
+"""Cut PTX text into tokens; the only place that knows comments and spellings of numbers.
+
+An opcode with its modifiers is one token; of directives and types each is one, so that `.reg.b32`
+means the same as `.reg .b32`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ _TOKEN = re.compile(
   | (?P<string>"[^"\n]*")
   | (?P<number>0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?
         |\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+U?)
-  | (?P<word>\.?[A-Za-z_$%][\w$]*(?:(?:\.|::)[\w$]+)*)
+  | (?P<word>\.[A-Za-z_][\w$]*(?:::[\w$]+)*|[A-Za-z_$%][\w$]*(?:(?:\.|::)[\w$]+)*)
   | (?P<punct>[{}()\[\],;:@!+\-|<>=~*/&^?])
     """,
     re.VERBOSE | re.DOTALL,

@@ -99,11 +99,15 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """The parameter `name` of a function, of `size` bytes at multiples of `align` bytes."""
+    """The parameter `name` of a function, of `size` bytes at multiples of `align` bytes.
+
+    `register` tells that it is declared in `.reg` instead of `.param`.
+    """
 
     name: str
     size: int
     align: int
+    register: bool = False
 
 
 @dataclass(slots=True)

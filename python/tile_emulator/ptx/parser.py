@@ -2,14 +2,14 @@
 """Parse PTX text into a `Module`.
 
 Reads the grammar of the PTX manual as LLVM and nvcc print it. What an instruction means is not
-decided here: only its shape is, and that its family is known.
+decided here, nor whether it is known: only its shape is.
 """
 
 from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable
+from dataclasses import replace
 
 from tile_emulator.errors import PTXError
 from tile_emulator.limits import MOST_CHARACTERS
@@ -96,7 +96,7 @@ class TokenStream:
         return PTXError(message, self.lines.line(at), self.lines.column(at))
 
 
-def parse(text: str, known_family: Callable[[str], bool]) -> Module:
+def parse(text: str) -> Module:
     """Parse `text`; raises PTXError with the line of what cannot be read."""
     if not isinstance(text, str):
         raise TypeError(f"ptx text must be str, got {type(text).__name__}")
@@ -110,7 +110,7 @@ def parse(text: str, known_family: Callable[[str], bool]) -> Module:
     files = _files(stream)
     try:
         while stream.token.kind != "end":
-            _directive(stream, module, files, known_family)
+            _directive(stream, module, files)
     except RecursionError:
         raise stream.error("brackets are nested too deeply") from None
     if not module.version:
@@ -132,7 +132,6 @@ def _directive(
     stream: TokenStream,
     module: Module,
     files: dict[int, str],
-    known_family: Callable[[str], bool],
 ) -> None:
     word = stream.text
     if word == ".version":
@@ -154,16 +153,31 @@ def _directive(
         while stream.accept(","):
             stream.take()
     elif word == ".section":
-        stream.take()
-        stream.take()
+        while stream.text != "{":
+            stream.take()
         _skip_braces(stream)
     elif word in _LINKAGE or word in _SPACES or word in (".entry", ".func"):
-        _declaration(stream, module, files, known_family)
+        _declaration(stream, module, files)
+    elif word == ".alias":
+        _alias(stream, module)
     elif word == ".pragma":
         while not stream.accept(";"):
             stream.take()
     else:
         raise stream.error(f"unsupported directive '{word}'")
+
+
+def _alias(stream: TokenStream, module: Module) -> None:
+    """Give a function, whose body stands in the module, a second name."""
+    stream.take()
+    name = stream.take()
+    stream.expect(",")
+    token = stream.token
+    function = module.functions.get(stream.take())
+    if function is None or function.body is None or function.is_entry:
+        raise stream.error(f"no function '{token.text}' to give an alias", token.offset)
+    stream.expect(";")
+    module.functions[name] = function
 
 
 def _skip_braces(stream: TokenStream) -> None:
@@ -178,7 +192,6 @@ def _declaration(
     stream: TokenStream,
     module: Module,
     files: dict[int, str],
-    known_family: Callable[[str], bool],
 ) -> None:
     external = False
     while stream.text in _LINKAGE:
@@ -193,7 +206,7 @@ def _declaration(
     function = _function(stream, word == ".entry")
     known = module.functions.get(function.name)
     if stream.text == "{":
-        BodyParser(stream, function, files, known_family).parse()
+        BodyParser(stream, function, files).parse()
         module.functions[function.name] = function
     else:
         stream.accept(";")
@@ -243,7 +256,7 @@ def _params(stream: TokenStream) -> list[Param]:
         word = stream.take()
         if word not in (".param", ".reg"):
             raise stream.error(f"expected '.param', got '{word}'")
-        params.append(parameter(stream))
+        params.append(replace(parameter(stream), register=word == ".reg"))
         stream.accept(",")
     return params
 

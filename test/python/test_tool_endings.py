@@ -142,7 +142,11 @@ def test_the_tools_of_mlir_end_as_documented() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["$RUN $FILE --device emulator", "$COMPILE $FILE --to program -o $OUT", "$COMPILE $FILE --to ptx"],
+    [
+        "$RUN $FILE --device emulator",
+        "$COMPILE $FILE --to program -o $OUT",
+        "$COMPILE $FILE --to ptx",
+    ],
 )
 def test_warnings_of_the_compiler_are_printed_once(command: str, tmp_path: Path) -> None:
     file = tmp_path / "forgot.mlir"

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +42,7 @@ def parse(text: str | bytes) -> ir.Module:
 
     Raises `CompileError` with the diagnostics of the parser and the verifier.
     """
+    _check_extents(text, "-")
     try:
         return ir.Module.parse(text)
     except ir.MLIRError as error:
@@ -51,11 +54,29 @@ def parse_file(path: str | os.PathLike[str]) -> ir.Module:
 
     Diagnostics name `path`. Raises `OSError` where it cannot be read, else as `parse` does.
     """
-    Path(path).open("rb").close()
+    _check_extents(Path(path).read_bytes(), os.fspath(path))
     try:
         return ir.Module.parseFile(os.fspath(path))
     except ir.MLIRError as error:
         raise compile_error(f"cannot parse {os.fspath(path)}", error) from None
+
+
+def _check_extents(text: str | bytes, name: str) -> None:
+    """Raise `CompileError` for memrefs whose elements cannot be counted.
+
+    Upstream's verifiers multiply their extents, and end the process where that overflows.
+    """
+    content = text.encode() if isinstance(text, str) else text
+    for memref in _EXTENTS.finditer(content):
+        if math.prod(int(extent) or 1 for extent in _NUMBER.findall(memref[1])) >= 1 << 63:
+            line = content.count(b"\n", 0, memref.start()) + 1
+            column = memref.start() - content.rfind(b"\n", 0, memref.start())
+            error = f"{name}:{line}:{column}: error: memref must have fewer than 2^63 elements"
+            raise CompileError(error, [error])
+
+
+_EXTENTS = re.compile(rb"memref<((?:(?:\d+|\?)x)+)")
+_NUMBER = re.compile(rb"\d+")
 
 
 def lower(

@@ -89,12 +89,24 @@ def parser() -> argparse.ArgumentParser:
         help="threads of the CTA, a multiple of 32 (default 256)",
     )
     made.add_argument("--copy", type=positive, metavar="N", help="only the Nth copy of a file")
-    made.add_argument("--rows", type=positive, metavar="N", help="draw at most so many rows")
-    made.add_argument("--columns", type=positive, metavar="N", help="and so many cells of a row")
+    made.add_argument("--rows", type=drawn, metavar="N", help="draw at most so many rows")
+    made.add_argument("--columns", type=drawn, metavar="N", help="and so many cells of a row")
     made.add_argument(
         "--at", type=coordinate, metavar="I,J", help="draw the part around this coordinate"
     )
     return made
+
+
+MOST_DRAWN = 4096
+"""Rows, and cells of a row: more are no picture, and fill the memory."""
+
+
+def drawn(text: str) -> int:
+    """Parse a number of rows or cells."""
+    number = positive(text)
+    if number > MOST_DRAWN:
+        raise argparse.ArgumentTypeError(f"must be {MOST_DRAWN} at most, got '{text}'")
+    return number
 
 
 def positive(text: str) -> int:

@@ -356,6 +356,7 @@ def wait(d: Decoder, ins: Instruction) -> None:
             fragment.wait = None
             return NEXT
         fragment.wait = found[0][1]
+        fragment.also = tuple(barriers.values()) if len(barriers) > 1 else ()
         return BLOCKED if blocking else YIELD
 
     d.control(ask if ignored else step)

@@ -88,11 +88,11 @@ class Scheduler:
     def wake(self, key: Any) -> None:
         """Let the fragments that wait for `key` try again."""
         self.writes += 1
-        woken = [f for f in self.waiting if f.wait is key]
+        woken = [f for f in self.waiting if f.wait is key or (f.also and key in f.also)]
         if woken:
-            self.waiting = [f for f in self.waiting if f.wait is not key]
             for fragment in woken:
-                fragment.wait = None
+                fragment.wait, fragment.also = None, ()
+            self.waiting = [f for f in self.waiting if f.wait is not None]
             self.ready.extend(woken)
 
     def fails(self, w: Warp, bits: int, barrier: MBarrier) -> bool:

@@ -87,7 +87,19 @@ class Join:
 class Fragment:
     """Lanes of one warp that share a program counter (a block of the program)."""
 
-    __slots__ = ("at", "bits", "calls", "join", "mask", "pc", "polls", "quiet", "wait", "warp")
+    __slots__ = (
+        "also",
+        "at",
+        "bits",
+        "calls",
+        "join",
+        "mask",
+        "pc",
+        "polls",
+        "quiet",
+        "wait",
+        "warp",
+    )
 
     def __init__(
         self, warp: Warp, pc: int, bits: int, join: Join | None, calls: tuple[tuple[int, Any], ...]
@@ -99,6 +111,7 @@ class Fragment:
         self.join = join
         self.calls = calls
         self.wait: Any = None
+        self.also: tuple[Any, ...] = ()
         self.polls = 0
         self.quiet = 0
         self.at: Instruction | None = None

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 Bytes = NDArray[np.bool_]
 _WAIT = "wait on the copy's mbarrier before touching these bytes"
+_WAIT_GROUP = (
+    "execute cp.async.wait_group or wait_all before touching these bytes, and then a barrier where "
+    "other threads touch them"
+)
 _SYNC = "put a barrier (bar.sync, bar.warp.sync, an mbarrier) between the two accesses"
 _FENCE = "execute fence.proxy.async after the ordinary access and before the copy is issued"
 _WIDER = "use .acquire.cluster for the wait and .release.cluster for the arrive"
@@ -31,6 +35,10 @@ _FREE = "let a thread that has waited for the copy tell the writer so (arrive, c
 
 def _at(index: Any, position: int) -> int:
     return index.start + position if type(index) is slice else int(index[position])
+
+
+def _wait_for(operation: Operation) -> str:
+    return _WAIT if operation.barrier is not None else _WAIT_GROUP
 
 
 class Conflicts:
@@ -74,7 +82,7 @@ class Conflicts:
                 "in-flight",
                 f"{self._place(flat)} is read before its {operation.name} was observed to complete"
                 + (", except at too narrow a scope" if narrow else ""),
-                _WIDER if narrow else _WAIT,
+                _WIDER if narrow else _wait_for(operation),
                 lane,
                 operation.notes(),
             )
@@ -123,7 +131,7 @@ class Conflicts:
                 "in-flight",
                 f"{self._place(flat)} is written, unordered with the {operation.name} that writes "
                 "it too",
-                _WAIT,
+                _wait_for(operation),
                 lane,
                 operation.notes(),
             )

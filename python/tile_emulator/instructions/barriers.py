@@ -13,10 +13,10 @@ from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.liveness import is_used
 from tile_emulator.instructions.slots import UNSIGNED
 from tile_emulator.machine.cluster import Cluster
-from tile_emulator.machine.mbarrier import MAX_COUNT, MBarrier, state_token
+from tile_emulator.machine.mbarrier import MAX_COUNT, MBarrier, join_rows, state_token
 from tile_emulator.machine.memory import WINDOW_MASK, WINDOW_SHIFT
 from tile_emulator.machine.warp import BLOCKED, NEXT, YIELD, Fragment, Mask, Warp, bits_of, lanes_of
-from tile_emulator.order.clock import CAUSED, SEEN, Clock
+from tile_emulator.order.clock import CAUSED, SEEN, Clock, Rows
 from tile_emulator.ptx.module import Instruction, Mem, Reg, Sink
 
 _KNOWN = {
@@ -285,10 +285,12 @@ def arrive(d: Decoder, ins: Instruction) -> None:
                 barrier.expect(number, lane)
                 number = 1
             own = rows if rows is not None else cluster.release(w, 1 << lane)
-            released = caused_rows(own) if relaxed else own
+            released = relaxed_rows(own, w.fences.any) if relaxed else own
             for_cta = released
             if barrier.cta is not w.cta:
                 for_cta = caused_rows(own) if cluster.launch.strict else ordered_rows(released)
+                if relaxed:
+                    released = relaxed_rows(own, w.fences.wide)
                 released = released if wide else for_cta
             token = state_token(barrier.phase, barrier.pending)
             if drop:
@@ -300,6 +302,12 @@ def arrive(d: Decoder, ins: Instruction) -> None:
         cluster.scheduler.writes += 1
 
     d.emit_visible(step)
+
+
+def relaxed_rows(rows: Rows, fence: Clock | None) -> Rows:
+    """Return what a relaxed arrival hands over: what the fence before it released."""
+    kept: Rows = caused_rows(rows)
+    return kept if fence is None else join_rows(kept, fence.rows)
 
 
 def wait(d: Decoder, ins: Instruction) -> None:
@@ -349,6 +357,7 @@ def wait(d: Decoder, ins: Instruction) -> None:
             done = barriers[number].clock_of(phase, cta_scope)
             if done is not None:
                 if relaxed:
+                    w.fences.see(barriers[number].clock_of(phase, True), done)
                     done = Clock(caused_rows(done.rows))
                 cluster.acquire(w, bits, done)
         np.copyto(w.u[target], result, where=m)

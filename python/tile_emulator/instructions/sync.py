@@ -11,6 +11,7 @@ from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.machine import access
 from tile_emulator.machine.cta import CTA, NamedBarrier
+from tile_emulator.machine.fences import WIDE
 from tile_emulator.machine.mbarrier import join_rows
 from tile_emulator.machine.warp import BLOCKED, NEXT, Fragment, Mask, Warp, bits_of, lanes_of
 from tile_emulator.order.clock import SEEN, Clock
@@ -221,7 +222,8 @@ def fence(d: Decoder, ins: Instruction) -> None:
     else:
         if any(p not in _FENCES and not p.startswith("sync_restrict") for p in parts):
             raise d.unsupported()
-        d.emit(lambda w, m: access.thread_fence(w, bits_of(m)))
+        wide = not WIDE.isdisjoint(parts)
+        d.emit(lambda w, m: access.thread_fence(w, bits_of(m), wide))
 
 
 _FENCES = {"sc", "acq_rel", "acquire", "release", "cta", "cluster", "gpu", "sys", "gl"}

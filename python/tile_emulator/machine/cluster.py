@@ -13,6 +13,7 @@ from tile_emulator.errors import Fault
 from tile_emulator.instructions.program import SHARED_BASE
 from tile_emulator.instructions.slots import UNSIGNED
 from tile_emulator.machine.cta import CTA, RANK_SHIFT
+from tile_emulator.machine.fences import Published
 from tile_emulator.machine.mbarrier import join_rows
 from tile_emulator.machine.scheduler import Scheduler
 from tile_emulator.machine.warp import FULL, LANES, Warp, first_lane, lanes_of, mask_of
@@ -73,7 +74,7 @@ class Cluster:
         self.shadow = Shadow(self, total)
         self.checks_exit = True
         self.scheduler = Scheduler(self)
-        self.sync_clocks: dict[int, Clock] = {}
+        self.sync_clocks: dict[int, Published] = {}
         self.barrier_generation = 0
         self.barrier_arrived = 0
         self.barrier_rows: Rows | None = None
@@ -288,6 +289,8 @@ class Cluster:
         rows = self.release(w, bits)
         if relaxed:
             rows[[SEEN, FENCED, VISIBLE]] = 0
+            if w.fences.wide is not None:
+                rows = join_rows(rows, w.fences.wide.rows)
         self.barrier_rows = join_rows(self.barrier_rows, rows)
         self.barrier_of[threads] = self.barrier_generation
         self.barrier_arrived += bits.bit_count()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_emulator.machine.fences import Fences
 from tile_emulator.order.clock import Clock
 
 if TYPE_CHECKING:
@@ -128,13 +129,13 @@ class Warp:
         "at",
         "cta",
         "f",
+        "fences",
         "fragments",
         "groups",
         "index",
         "keep",
         "live",
         "local",
-        "pending",
         "program",
         "s",
         "thread0",
@@ -155,6 +156,7 @@ class Warp:
         self.s: list[Any] = []
         self.f: list[Any] = []
         self.keep: dict[Any, Any] = {}
+        self.fences = Fences()
         program.make_registers(self)
         self.fragments = [Fragment(self, program.entry_pc, bits, None, ())]
         self.groups: list[tuple[int, Clock]] = [(FULL, cta.cluster.first_clock)]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_emulator.errors import Fault
+from tile_emulator.machine.fences import STRONG_WIDE, WEAK
 from tile_emulator.order.clock import CAUSED, FENCED, SEEN, Clock
 
 if TYPE_CHECKING:
@@ -29,7 +30,11 @@ _WAIT_GROUP = (
 )
 _SYNC = "put a barrier (bar.sync, bar.warp.sync, an mbarrier) between the two accesses"
 _FENCE = "execute fence.proxy.async after the ordinary access and before the copy is issued"
-_WIDER = "use .acquire.cluster for the wait and .release.cluster for the arrive"
+_NARROW = ", except by relaxed synchronisation or at too narrow a scope"
+_WIDER = (
+    "between CTAs release and acquire at .cluster scope, or put fences of that scope around "
+    "relaxed synchronisation"
+)
 _FREE = "let a thread that has waited for the copy tell the writer so (arrive, cluster barrier)"
 
 
@@ -63,14 +68,36 @@ class Conflicts:
 
     # Ordinary accesses
 
+    def _morally_strong(self, theirs: Any, who: Any, threads: Any, mine: int) -> Bytes:
+        """Tell which strong accesses of others do not race with one of strength `mine`."""
+        strong: Bytes = theirs == STRONG_WIDE
+        if mine == STRONG_WIDE and strong.all():
+            return strong
+        near = (theirs > WEAK) & (self._cta_of(who) == self._cta_of(threads))
+        strong = near | (strong & (mine == STRONG_WIDE))
+        return strong
+
+    def _cta_of(self, threads: Any) -> Any:
+        cluster = self.shadow.cluster
+        return threads // (cluster.thread_count // cluster.size)
+
+    def _one_of_each_set(self, reader: Any) -> Any:
+        """Replace sets of readers by a member, or by nobody where they are of several CTAs."""
+        result = reader.copy()
+        for number in np.unique(reader[reader < 0]).tolist():
+            members = list(self.shadow.sets[-1 - number])
+            alike = len({self._cta_of(thread) for thread in members}) == 1
+            result[reader == number] = members[0] if alike else -1
+        return result
+
     def read_of_unknown_write(
-        self, w: Warp, index: Any, threads: Any, known: Bytes, strong: bool
+        self, w: Warp, index: Any, threads: Any, known: Bytes, strong: int
     ) -> None:
         shadow = self.shadow
         writer = shadow.writer[index]
         bad = ~known
         if strong:
-            bad = bad & ~(shadow.writer_strong[index] & (writer >= 0))
+            bad = bad & ~self._morally_strong(shadow.writer_strong[index], writer, threads, strong)
         if not bad.any():
             return
         position, flat, lane = self._first(bad, index, threads, w)
@@ -81,7 +108,7 @@ class Conflicts:
             raise Fault(
                 "in-flight",
                 f"{self._place(flat)} is read before its {operation.name} was observed to complete"
-                + (", except at too narrow a scope" if narrow else ""),
+                + (_NARROW if narrow else ""),
                 _WIDER if narrow else _wait_for(operation),
                 lane,
                 operation.notes(),
@@ -92,7 +119,7 @@ class Conflicts:
         raise Fault(
             "race",
             f"{self._place(flat)} is read, unordered with its write by "
-            f"{self._thread(number, line)}" + (", except at too narrow a scope" if narrow else ""),
+            f"{self._thread(number, line)}" + (_NARROW if narrow else ""),
             _WIDER if narrow else _SYNC,
             lane,
         )
@@ -111,13 +138,13 @@ class Conflicts:
         shadow.cluster.defer(fault, w.at, w.thread0 + lane, where[bad])
 
     def write_after_unknown_write(
-        self, w: Warp, index: Any, threads: Any, known: Bytes, strong: bool, values: Any
+        self, w: Warp, index: Any, threads: Any, known: Bytes, strong: int, values: Any
     ) -> None:
         shadow = self.shadow
         writer = shadow.writer[index]
         bad = ~known
         if strong:
-            bad = bad & ~(shadow.writer_strong[index] & (writer >= 0))
+            bad = bad & ~self._morally_strong(shadow.writer_strong[index], writer, threads, strong)
         if not shadow.cluster.launch.strict:
             same = shadow.cluster.shared[index] == values.ravel()
             bad = bad & ~(same & (writer >= 0))
@@ -152,7 +179,7 @@ class Conflicts:
         threads: Any,
         reader: Any,
         known: Bytes,
-        strong: bool,
+        strong: int,
     ) -> None:
         shadow = self.shadow
         bad = ~known & (reader >= 0)
@@ -161,7 +188,9 @@ class Conflicts:
             for thread in self._unknown_members(clock, number):
                 bad |= here & (threads != thread)
         if strong:
-            bad = bad & ~shadow.reader_strong[index]
+            bad = bad & ~self._morally_strong(
+                shadow.reader_strong[index], self._one_of_each_set(reader), threads, strong
+            )
         if not bad.any():
             return
         position, flat, lane = self._first(bad, index, threads, w)
@@ -240,11 +269,12 @@ class Conflicts:
                 before.notes(),
             )
         line = int(self.shadow.writer_line[flat])
+        narrow = operation.clock.get(CAUSED, number) >= int(self.shadow.writer_epoch[flat])
         raise operation.fault(
             "in-flight",
             f"{self._place(flat)} is read by a {operation.name}, unordered with its write by "
-            f"{self._thread(number, line)}",
-            "put a barrier between the writes of the source and the copy",
+            f"{self._thread(number, line)}" + (_NARROW if narrow else ""),
+            _WIDER if narrow else "put a barrier between the writes of the source and the copy",
         )
 
     def copy_of_nothing(self, operation: Operation, index: slice) -> None:

@@ -349,11 +349,11 @@ def wait(d: Decoder, ins: Instruction) -> None:
                 continue
             if phase < barrier.phase:
                 result[lane] = True
-                if phase >= 0:
-                    key = (id(barrier), phase)
-                    passed[key] = passed.get(key, 0) | 1 << lane
+                key = (id(barrier), phase)
+                passed[key] = passed.get(key, 0) | 1 << lane
         barriers = {id(b): b for _, b in found}
         for (number, phase), bits in passed.items():
+            barriers[number].waited(w, phase, bits)
             done = barriers[number].clock_of(phase, cta_scope)
             if done is not None:
                 if relaxed:

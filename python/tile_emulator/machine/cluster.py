@@ -30,7 +30,10 @@ _BASE = np.int64(SHARED_BASE)
 
 
 class Deferred:
-    """A read of bytes that nobody had written: an error unless a better one is found."""
+    """An error unless a better one is found.
+
+    A read of bytes that nobody had written, or a phase that completes too early for a wait.
+    """
 
     def __init__(self, fault: Fault, at: Instruction | None, thread: int, where: Any) -> None:
         self.fault = fault
@@ -105,7 +108,7 @@ class Cluster:
         return f"thread {position} of CTA rank {cta.rank}"
 
     def defer(self, fault: Fault, at: Instruction | None, thread: int, where: Any) -> None:
-        """Keep an uninitialised read for the end: who writes the bytes later explains it better."""
+        """Keep a fault for the end: who writes the bytes, or what follows, explains it better."""
         if len(self.deferred) < 64:
             self.deferred.append(Deferred(fault, at, thread, where))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tile_emulator.errors import Fault
+from tile_emulator.machine.warp import Warp, first_lane, lanes_of, mask_of
 from tile_emulator.order.clock import CAUSED, ROWS, SEEN, Clock, Rows, match
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
 MAX_COUNT = (1 << 20) - 1
 MAX_TX = (1 << 20) - 1
+NOWHERE = np.zeros(0, dtype=np.intp)
+_KEEP_UP = (
+    "let those who complete a phase wait until all who wait for the one before have passed (an "
+    "acknowledgement on a second barrier)"
+)
 
 
 def join_rows(a: Rows | None, b: Rows) -> Rows:
@@ -48,6 +54,8 @@ class MBarrier:
         self.init_epoch = epoch
         self.init_line = 0
         self.used: dict[int, int] = {}
+        self.known: dict[int, int] = {}
+        self.waits: dict[tuple[int, int], tuple[Any, Any]] = {}
         self.fences: list[tuple[int, int]] = []
         self.phase = 0
         self.pending = count
@@ -77,7 +85,7 @@ class MBarrier:
 
         It knows a phase that it has observed, and one without bytes whose arrivals it all knows.
         """
-        known = max(0, clock.get(CAUSED, self.column) - self.base)
+        known = max(self.known.get(thread, 0), clock.get(CAUSED, self.column) - self.base)
         while known < self.phase:
             done = self.done.get(known)
             if done is None:
@@ -88,11 +96,49 @@ class MBarrier:
             if known in self.byte_phases or missing.any():
                 break
             known += 1
+        self.known[thread] = known
         return known
 
     def knows_previous(self, clock: Clock, thread: int) -> bool:
         """Tell whether `thread` knows that the phase before the current one is complete."""
         return self.phase == 0 or self.known_phases(clock, thread) >= self.phase
+
+    def waited(self, w: Warp, phase: int, bits: int) -> None:
+        """Record that lanes have waited for `phase`, the one before this one if nobody ran ahead.
+
+        Lanes that pass together count as one: each of them may tell the others' passing.
+        """
+        if phase < self.phase - 1:
+            fault = Fault(
+                "arrivals",
+                f"a wait for phase {phase} of {self.name} comes when phase {phase + 1} may be "
+                "complete too: on a GPU it then waits for the next phase of its parity",
+                _KEEP_UP,
+            )
+            self.cta.cluster.defer(fault, w.at, w.thread0 + first_lane(bits), NOWHERE)
+            return
+        threads = w.thread0 + lanes_of(mask_of(bits))
+        self.waits[w.thread0, bits] = (threads, self.cta.cluster.epoch[threads])
+
+    def _check_waits(self, lane: int, operation: Operation | None) -> None:
+        """Who waits for the phase before this one must have passed before this one completes."""
+        cluster = self.cta.cluster
+        for threads, epochs in self.waits.values():
+            if self.acquired is not None and (self.acquired[CAUSED, threads] >= epochs).any():
+                continue
+            fault = Fault(
+                "arrivals",
+                f"phase {self.phase} of {self.name} completes although "
+                f"{cluster.thread_name(int(threads[0]))} may still wait for phase "
+                f"{self.phase - 1}: on a GPU it then waits for the next phase of its parity",
+                _KEEP_UP,
+            )
+            current = cluster.scheduler.current
+            if operation is not None:
+                cluster.defer(fault, operation.at, operation.thread, NOWHERE)
+            elif current is not None:
+                cluster.defer(fault, current.warp.at, current.warp.thread0 + lane, NOWHERE)
+        self.waits = {}
 
     def expect(self, nbytes: int, lane: int) -> None:
         """Raise the transaction count."""
@@ -178,6 +224,7 @@ class MBarrier:
             raise fault
         if self.tx > 0:
             return
+        self._check_waits(lane, operation)
         epoch = self.epoch_after(self.phase)
         cluster = self.cta.cluster
         width = max(self.column + 1, cluster.columns)

@@ -32,7 +32,7 @@ _SYNC = "put a barrier (bar.sync, bar.warp.sync, an mbarrier) between the two ac
 _FENCE = "execute fence.proxy.async after the ordinary access and before the copy is issued"
 _NARROW = ", except by relaxed synchronisation or at too narrow a scope"
 _WIDER = (
-    "between CTAs release and acquire at .cluster scope, or put fences of that scope around "
+    "between CTAs use .release.cluster and .acquire.cluster, or fences of that scope around "
     "relaxed synchronisation"
 )
 _FREE = "let a thread that has waited for the copy tell the writer so (arrive, cluster barrier)"
@@ -74,8 +74,8 @@ class Conflicts:
         if mine == STRONG_WIDE and strong.all():
             return strong
         near = (theirs > WEAK) & (self._cta_of(who) == self._cta_of(threads))
-        strong = near | (strong & (mine == STRONG_WIDE))
-        return strong
+        allowed: Bytes = near | (strong & (mine == STRONG_WIDE))
+        return allowed
 
     def _cta_of(self, threads: Any) -> Any:
         cluster = self.shadow.cluster

@@ -136,7 +136,7 @@ def launch_copy(
     if source[1] is not None:
         cluster.shadow.copy_reads(operation, clock, thread, source[1])
     if target[1] is not None:
-        cluster.shadow.copy_writes(operation, clock, thread, target[1])
+        cluster.shadow.copy_writes(operation, clock, thread, target[1], source[1])
     elif barrier is not None:
         operation.check_phase(clock)
     if async_proxy or barrier is not None:

@@ -66,6 +66,9 @@ class Conflicts:
         flat = _at(index, position)
         return position, flat, int(threads[position]) - w.thread0
 
+    def _copy(self, number: int) -> Operation:
+        return self.shadow.cluster.operations[-1 - number]
+
     # Ordinary accesses
 
     def _morally_strong(self, theirs: Any, who: Any, threads: Any, mine: int) -> Bytes:
@@ -124,15 +127,22 @@ class Conflicts:
             lane,
         )
 
-    def read_of_nothing(self, w: Warp, index: Any, threads: Any) -> None:
+    def read_of_nothing(self, w: Warp, index: Any, threads: Any, nbytes: int) -> None:
+        """A load of `nbytes` bytes by each lane; a structure's padding may be among them."""
         shadow = self.shadow
-        bad = ~shadow.written[index]
+        nothing = ~shadow.written[index].reshape(-1, nbytes).any(axis=1)
+        if not nothing.any():
+            return
+        bad = np.repeat(nothing, nbytes)
         _position, flat, lane = self._first(bad, index, threads, w)
+        number = int(shadow.writer[flat])
+        copied = "" if number >= 0 else f" to the source of its {self._copy(number).name}"
         fault = Fault(
             "uninitialised-read",
-            f"{self._place(flat)} is read although nothing has been written there",
+            f"{self._place(flat)} is read although nothing has been written " + (copied or "there"),
             "write the bytes first, or check the offset",
             lane,
+            () if number >= 0 else self._copy(number).notes(),
         )
         where = np.arange(index.start, index.stop) if type(index) is slice else index
         shadow.cluster.defer(fault, w.at, w.thread0 + lane, where[bad])
@@ -278,14 +288,12 @@ class Conflicts:
         )
 
     def copy_of_nothing(self, operation: Operation, index: slice) -> None:
-        bad = ~self.shadow.written[index]
-        flat = index.start + int(np.argmax(bad))
         fault = operation.fault(
             "uninitialised-read",
-            f"{self._place(flat)} is copied although nothing has been written there",
+            f"{self._place(index.start)} is copied although nothing has been written there",
             "write the source first, or check its offset and size",
         )
-        where = np.arange(index.start, index.stop)[bad]
+        where = np.arange(index.start, index.stop)
         self.shadow.cluster.defer(fault, operation.at, operation.thread, where)
 
     def unfenced(self, operation: Operation, index: slice, fenced: Bytes, reads: bool) -> None:

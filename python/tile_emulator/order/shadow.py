@@ -133,7 +133,7 @@ class Shadow:
         if not known.all():
             self.conflicts.read_of_unknown_write(w, index, threads, known, strong)
         if not self.written[index].all():
-            self.conflicts.read_of_nothing(w, index, threads)
+            self.conflicts.read_of_nothing(w, index, threads, n)
         line = w.at.line if w.at is not None else 0
         epochs = self.cluster.epoch
         reader = self.reader[index]
@@ -278,7 +278,7 @@ class Shadow:
             self.conflicts.copy_of_unknown_write(operation, index, known)
         if operation.async_proxy:
             self._check_fence(operation, clock, thread, index, reads=True)
-        if not self.written[index].all():
+        if operation.target_cta is None and not self.written[index].any():
             self.conflicts.copy_of_nothing(operation, index)
         old = self.copy_reader[index]
         if int(old.max()) < 0:
@@ -319,8 +319,18 @@ class Shadow:
         if not fenced.all():
             self.conflicts.unfenced(operation, index, fenced, reads)
 
-    def copy_writes(self, operation: Operation, clock: Clock, thread: int, index: slice) -> None:
-        """Check and record that a copy issued by `thread` writes the bytes `index`."""
+    def copy_writes(
+        self,
+        operation: Operation,
+        clock: Clock,
+        thread: int,
+        index: slice,
+        source: slice | None = None,
+    ) -> None:
+        """Check and record that a copy issued by `thread` writes the bytes `index`.
+
+        Bytes of a shared `source` that nobody has written stay so where they go.
+        """
         self.conflicts.copy_over_copies(operation, clock, index)
         operation.check_phase(clock)
         if self.barrier[index].any():
@@ -342,7 +352,7 @@ class Shadow:
         self.writer_epoch[index] = 0
         self.writer_line[index] = operation.line
         self.writer_strong[index] = 0
-        self.written[index] = True
+        self.written[index] = True if source is None else self.written[source]
         self.reader[index] = self.nobody
         self.reader_epoch[index] = 0
         self.copy_reader[index] = NO_COPY

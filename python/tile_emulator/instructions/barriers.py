@@ -361,8 +361,8 @@ def wait(d: Decoder, ins: Instruction) -> None:
                     done = Clock(caused_rows(done.rows))
                 cluster.acquire(w, bits, done)
         np.copyto(w.u[target], result, where=m)
-        if result.any() or (missed and blocking):
-            fragment.wait = None
+        if result.any() or (missed and blocking) or fragment.refused:
+            fragment.wait, fragment.refused = None, False
             return NEXT
         fragment.wait = found[0][1]
         fragment.also = tuple(barriers.values()) if len(barriers) > 1 else ()

@@ -14,12 +14,12 @@ import numpy as np
 
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
-from tile_emulator.machine.deadlock import LaneWait
 from tile_emulator.machine.warp import (
     BLOCKED,
     LANES,
     NEXT,
     Fragment,
+    LaneWait,
     Mask,
     Warp,
     bits_of,

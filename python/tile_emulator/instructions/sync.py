@@ -18,10 +18,15 @@ from tile_emulator.order.clock import SEEN, Clock
 from tile_emulator.ptx.module import Instruction
 
 
-def check_aligned(fragment: Fragment, bits: int, ins: Instruction) -> None:
-    """An aligned instruction must be executed by all threads of the warp together."""
+def check_aligned(fragment: Fragment, bits: int, ins: Instruction) -> int:
+    """An aligned instruction must be executed by all threads of the warp together.
+
+    Returns NEXT, or how to go on where lanes that were let go at a join must come first.
+    """
     missing = fragment.warp.live & ~bits
     if missing:
+        if fragment.warp.released and bits == fragment.bits:
+            return fragment.warp.gather(fragment, ins.opcode)
         lane = (bits & -bits).bit_length() - 1
         raise Fault(
             "divergence",
@@ -29,6 +34,7 @@ def check_aligned(fragment: Fragment, bits: int, ins: Instruction) -> None:
             "move it out of divergent code, or let the whole warp take the same way",
             lane,
         )
+    return NEXT
 
 
 def cta_barrier(d: Decoder, ins: Instruction) -> None:
@@ -63,8 +69,8 @@ def cta_barrier(d: Decoder, ins: Instruction) -> None:
         key = ("barrier", id(fragment))
         waiting = w.keep.get(key)
         if waiting is None:
-            if aligned:
-                check_aligned(fragment, bits, ins)
+            if aligned and (then := check_aligned(fragment, bits, ins)) != NEXT:
+                return then
             lane = (bits & -bits).bit_length() - 1
             barrier = named_barrier(cta, int(w.u[number][lane]), lane)
             expected = None if count is None else int(w.u[count][lane])
@@ -172,8 +178,8 @@ def cluster_barrier(d: Decoder, ins: Instruction) -> None:
 
     def arrive_step(fragment: Fragment, m: Mask) -> int:
         bits = bits_of(m)
-        if aligned:
-            check_aligned(fragment, bits, ins)
+        if aligned and (then := check_aligned(fragment, bits, ins)) != NEXT:
+            return then
         fragment.warp.cta.cluster.cluster_arrive(fragment.warp, bits, relaxed)
         return NEXT
 
@@ -181,8 +187,8 @@ def cluster_barrier(d: Decoder, ins: Instruction) -> None:
         w = fragment.warp
         bits = bits_of(m)
         cluster = w.cta.cluster
-        if aligned:
-            check_aligned(fragment, bits, ins)
+        if aligned and (then := check_aligned(fragment, bits, ins)) != NEXT:
+            return then
         threads = w.thread0 + lanes_of(m)
         generation = int(cluster.barrier_of[threads].min())
         if generation < 0:

@@ -70,8 +70,24 @@ def first_lane(bits: int) -> int:
     return (bits & -bits).bit_length() - 1
 
 
+class LaneWait:
+    """An instruction that waits for lanes of its warp."""
+
+    __slots__ = ("bits", "name")
+
+    def __init__(self, bits: int, name: str) -> None:
+        self.bits = bits
+        self.name = name
+
+
+class AlignedWait(LaneWait):
+    """An aligned instruction that waits for lanes that left a join later."""
+
+    __slots__ = ()
+
+
 class Join:
-    """Where the lanes of a divergent branch meet again."""
+    """Where the lanes of a divergent branch meet again, unless others wait for them meanwhile."""
 
     __slots__ = ("arrived", "calls", "expected", "parent", "pc")
 
@@ -98,6 +114,10 @@ class Fragment:
         "pc",
         "polls",
         "quiet",
+        "refused",
+        "repeats",
+        "states",
+        "states_at",
         "wait",
         "warp",
     )
@@ -115,11 +135,23 @@ class Fragment:
         self.also: tuple[Any, ...] = ()
         self.polls = 0
         self.quiet = 0
+        self.refused = False
+        self.states: set[int] = set()
+        self.states_at = -1
+        self.repeats = False
         self.at: Instruction | None = None
 
     def set_bits(self, bits: int) -> None:
         self.bits = bits
         self.mask = mask_of(bits)
+
+    def state(self) -> int:
+        """Return a hash of what decides how the lanes go on while no memory changes."""
+        warp = self.warp
+        lanes = lanes_of(self.mask)
+        parts = [register[lanes].tobytes() for register in warp.u]
+        parts.append(warp.local[lanes].tobytes())
+        return hash((self.pc, self.calls, *parts))
 
 
 class Warp:
@@ -137,6 +169,7 @@ class Warp:
         "live",
         "local",
         "program",
+        "released",
         "s",
         "thread0",
         "threads",
@@ -157,6 +190,7 @@ class Warp:
         self.f: list[Any] = []
         self.keep: dict[Any, Any] = {}
         self.fences = Fences()
+        self.released = False
         program.make_registers(self)
         self.fragments = [Fragment(self, program.entry_pc, bits, None, ())]
         self.groups: list[tuple[int, Clock]] = [(FULL, cta.cluster.first_clock)]
@@ -193,6 +227,49 @@ class Warp:
                 return
             join = join.parent
 
+    def release_joins(self) -> bool:
+        """Let lanes that have arrived at a join go on alone; returns whether there were any.
+
+        A thread may wait for one of its own warp, so that a join must not hold lanes for ever.
+        """
+        joins: dict[int, Join] = {}
+        for fragment in self.fragments:
+            join = fragment.join
+            while join is not None:
+                if join.arrived:
+                    joins[id(join)] = join
+                join = join.parent
+        for join in joins.values():
+            piece = Fragment(self, join.pc, join.arrived, join.parent, join.calls)
+            join.expected &= ~join.arrived
+            join.arrived = 0
+            self.fragments.append(piece)
+            self.cta.cluster.scheduler.add(piece)
+            self.released = True
+        return bool(joins)
+
+    def gather(self, fragment: Fragment, name: str) -> int:
+        """Wait at an aligned instruction for the lanes that a join did not hold together.
+
+        The last to come takes the others with it, and executes the instruction anew.
+        """
+        here = [fragment]
+        for other in self.fragments:
+            waits = other is not fragment and isinstance(other.wait, AlignedWait)
+            if waits and other.pc == fragment.pc and other.calls == fragment.calls:
+                here.append(other)
+        bits = sum(f.bits for f in here)
+        if bits != self.live or any(f.join is not fragment.join for f in here):
+            fragment.wait = AlignedWait(self.live, name)
+            return BLOCKED
+        for piece in here:
+            self.fragments.remove(piece)
+            self.cta.cluster.scheduler.drop(piece)
+        merged = Fragment(self, fragment.pc, bits, fragment.join, fragment.calls)
+        self.fragments.append(merged)
+        self.cta.cluster.scheduler.add(merged)
+        return DONE
+
     def retire(self, fragment: Fragment, bits: int) -> None:
         """End the threads `bits` of `fragment`."""
         self.live &= ~bits
@@ -210,6 +287,9 @@ class Warp:
         if not rest:
             self._settle(join)
         self.cta.thread_exit(self, bits)
+        for other in list(self.fragments):
+            if isinstance(other.wait, AlignedWait):
+                self.cta.cluster.scheduler.wake(other.wait)
 
     def lane_clocks(self, bits: int) -> list[tuple[int, Clock]]:
         """Return the lanes `bits` grouped by what they know."""

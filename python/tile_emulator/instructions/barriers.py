@@ -172,8 +172,10 @@ def init(d: Decoder, ins: Instruction) -> None:
                 column = cluster.barrier_columns[place] = cluster.new_column()
             thread = w.thread0 + lane
             bytes_before = slice(place, place + 8)
-            raw = np.zeros((1, 8), dtype=np.uint8)
-            cluster.shadow.write(w, np.array([lane]), np.array([place]), 8, raw, True)
+            # Other bytes than those there: an init is no write of the same value.
+            raw = ~cluster.shared[bytes_before][None, :]
+            cluster.shadow.write(w, np.array([lane]), np.array([place]), 8, raw, 0)
+            cluster.shadow.written[bytes_before] = False
             cluster.shared[bytes_before] = 0
             barrier = MBarrier(
                 w.cta,
@@ -221,6 +223,8 @@ def invalidate(d: Decoder, ins: Instruction) -> None:
                 )
             del w.cta.mbarriers[barrier.offset]
             cluster.shadow.barrier[place : place + 8] = False
+            cluster.shadow.forget(place, 8, w.thread0 + lane, places.ins.line)
+            cluster.epoch[w.thread0 + lane] += np.uint32(1)
 
     d.emit_visible(step)
 
@@ -233,7 +237,7 @@ def expect(d: Decoder, ins: Instruction) -> None:
     def step(w: Warp, m: Mask) -> None:
         for lane, barrier in places.barriers(w, m):
             check_previous(w, barrier, lane)
-            barrier.expect(int(w.u[nbytes][lane]), lane)
+            barrier.expect(int(w.u[nbytes][lane]), lane, w.thread0 + lane)
             barrier.settle(lane)
 
     d.emit_visible(step)
@@ -265,6 +269,7 @@ def arrive(d: Decoder, ins: Instruction) -> None:
     expecting = "expect_tx" in ins.parts
     drop = ins.parts[1] == "arrive_drop"
     relaxed = "relaxed" in ins.parts
+    incomplete = "noComplete" in ins.parts
     wide = "cluster" in ins.parts
     extra = d.source(operands[first + 1], "u32") if len(operands) > first + 1 else None
     target = None
@@ -292,6 +297,7 @@ def arrive(d: Decoder, ins: Instruction) -> None:
                 if relaxed:
                     released = relaxed_rows(own, w.fences.wide)
                 released = released if wide else for_cta
+            check_count(barrier, number, incomplete, lane)
             token = state_token(barrier.phase, barrier.pending)
             if drop:
                 barrier.count -= number
@@ -302,6 +308,20 @@ def arrive(d: Decoder, ins: Instruction) -> None:
         cluster.scheduler.writes += 1
 
     d.emit_visible(step)
+
+
+def check_count(barrier: MBarrier, number: int, incomplete: bool, lane: int) -> None:
+    """An arrival counts something, and one with `.noComplete` leaves something to come."""
+    if number < 1 or (incomplete and number == barrier.pending):
+        what = "completes the phase" if number else "counts 0"
+        raise Fault(
+            "arrivals",
+            f"an arrival at {barrier.name} {what}"
+            + (" although it says .noComplete" if number else ""),
+            "give a count of at least 1, and .noComplete only where other arrivals are to come",
+            lane,
+            barrier.history(),
+        )
 
 
 def relaxed_rows(rows: Rows, fence: Clock | None) -> Rows:

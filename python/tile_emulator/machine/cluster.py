@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _RANK_SHIFT = np.uint64(RANK_SHIFT)
 _OFFSET_MASK = np.uint64((1 << RANK_SHIFT) - 1)
 _BASE = np.int64(SHARED_BASE)
+_NEAR = 1 << 20
 
 
 class Deferred:
@@ -219,6 +220,14 @@ class Cluster:
         peers: dict[int, list[int]] = {}
         for i, lane in enumerate(lanes.tolist()):
             rank, offset = int(ranks[i]), int(offsets[i])
+            before = (w.cta.shared_address(0) - int(addresses[i])) & 0xFFFFFFFF
+            if rank != w.cta.rank and before <= _NEAR:
+                raise Fault(
+                    "address",
+                    f"{nbytes} bytes lie {before} bytes before the CTA's shared memory",
+                    "check the index, which may be negative",
+                    lane,
+                )
             if rank >= self.size:
                 raise Fault(
                     "address",

@@ -55,6 +55,8 @@ class MBarrier:
         self.init_line = 0
         self.used: dict[int, int] = {}
         self.known: dict[int, int] = {}
+        self.sure_bytes = 0
+        self.unsure: list[tuple[int, int, int]] = []
         self.waits: dict[tuple[int, int], tuple[Any, Any]] = {}
         self.fences: list[tuple[int, int]] = []
         self.phase = 0
@@ -140,8 +142,29 @@ class MBarrier:
                 cluster.defer(fault, current.warp.at, current.warp.thread0 + lane, NOWHERE)
         self.waits = {}
 
-    def expect(self, nbytes: int, lane: int) -> None:
-        """Raise the transaction count."""
+    def _check_expected(self, lane: int) -> None:
+        """Bytes must be expected before the phase can complete without them."""
+        for thread, epoch, _ in self.unsure:
+            others = sum(
+                o.nbytes
+                for o in self.landed
+                if o.caused is None or int(o.caused[CAUSED, thread]) < epoch
+            )
+            if others >= self.sure_bytes:
+                name = self.cta.cluster.thread_name(thread)
+                raise Fault(
+                    "arrivals",
+                    f"phase {self.phase} of {self.name} may complete before the mbarrier.expect_tx "
+                    f"of {name}: no arrival is ordered after it",
+                    "expect the bytes before an arrival of the same phase, or with it "
+                    "(mbarrier.arrive.expect_tx)",
+                    lane,
+                    self.history(),
+                )
+        self.sure_bytes, self.unsure = 0, []
+
+    def expect(self, nbytes: int, lane: int, thread: int | None = None) -> None:
+        """Raise the transaction count, by `thread` where it does not arrive with it."""
         if nbytes > MAX_TX or self.tx + nbytes > MAX_TX:
             raise Fault(
                 "address",
@@ -152,6 +175,10 @@ class MBarrier:
             )
         self.tx += nbytes
         self.expected += nbytes
+        if thread is None:
+            self.sure_bytes += nbytes
+        else:
+            self.unsure.append((thread, int(self.cta.cluster.epoch[thread]), nbytes))
 
     def arrive(
         self, count: int, rows: Rows, rows_cta: Rows, clock: Clock, thread: int, lane: int
@@ -180,6 +207,10 @@ class MBarrier:
         self.acquired = join_rows(self.acquired, rows)
         if self.split:
             self.acquired_cta = join_rows(self.acquired_cta, rows_cta)
+        for item in list(self.unsure):
+            if int(rows[CAUSED, item[0]]) >= item[1]:
+                self.unsure.remove(item)
+                self.sure_bytes += item[2]
         if self.count <= 8:
             self.log.append(f"arrival of {self.cta.cluster.thread_name(thread)}")
         self.settle(lane)
@@ -225,6 +256,7 @@ class MBarrier:
         if self.tx > 0:
             return
         self._check_waits(lane, operation)
+        self._check_expected(lane)
         epoch = self.epoch_after(self.phase)
         cluster = self.cta.cluster
         width = max(self.column + 1, cluster.columns)

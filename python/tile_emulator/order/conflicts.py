@@ -35,6 +35,9 @@ _WIDER = (
     "between CTAs use .release.cluster and .acquire.cluster, or fences of that scope around "
     "relaxed synchronisation"
 )
+_OPAQUE = "belongs to a live mbarrier, whose bytes mean nothing, and is read by"
+_APART = "keep data and barriers apart, and check the address and size"
+_FREE_GROUP = "execute cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 before"
 _FREE = "let a thread that has waited for the copy tell the writer so (arrive, cluster barrier)"
 
 
@@ -44,6 +47,10 @@ def _at(index: Any, position: int) -> int:
 
 def _wait_for(operation: Operation) -> str:
     return _WAIT if operation.barrier is not None else _WAIT_GROUP
+
+
+def _free(operation: Operation) -> str:
+    return _FREE if operation.barrier is not None else _FREE_GROUP
 
 
 class Conflicts:
@@ -130,6 +137,9 @@ class Conflicts:
     def read_of_nothing(self, w: Warp, index: Any, threads: Any, nbytes: int) -> None:
         """A load of `nbytes` bytes by each lane; a structure's padding may be among them."""
         shadow = self.shadow
+        if shadow.barrier[index].any():
+            _, flat, lane = self._first(shadow.barrier[index], index, threads, w)
+            raise Fault("address", f"{self._place(flat)} {_OPAQUE} a load", _APART, lane)
         nothing = ~shadow.written[index].reshape(-1, nbytes).any(axis=1)
         if not nothing.any():
             return
@@ -157,7 +167,7 @@ class Conflicts:
             bad = bad & ~self._morally_strong(shadow.writer_strong[index], writer, threads, strong)
         if not shadow.cluster.launch.strict:
             same = shadow.cluster.shared[index] == values.ravel()
-            bad = bad & ~(same & (writer >= 0))
+            bad = bad & ~(same & (writer >= 0) & shadow.written[index])
         if not bad.any():
             return
         position, flat, lane = self._first(bad, index, threads, w)
@@ -235,7 +245,7 @@ class Conflicts:
                     "in-flight",
                     f"{self._place(flat)} is overwritten while a {operation.name} may still "
                     "read it",
-                    _WIDER if operation.known(clock, CAUSED) else _FREE,
+                    _WIDER if operation.known(clock, CAUSED) else _free(operation),
                     lane,
                     operation.notes(),
                 )
@@ -254,7 +264,23 @@ class Conflicts:
                 )
 
     def write_on_barrier(self, w: Warp, index: Any, threads: Any) -> None:
+        cluster = self.shadow.cluster
         _, flat, lane = self._first(self.shadow.barrier[index], index, threads, w)
+        rank, offset = divmod(flat, cluster.shared_bytes)
+        barrier = cluster.ctas[rank].mbarriers.get(offset & ~7)
+        clock = w.lane_clocks(1 << lane)[0][1]
+        if (
+            barrier is not None
+            and barrier.init_thread != w.thread0 + lane
+            and clock.get(CAUSED, barrier.init_thread) < barrier.init_epoch
+        ):
+            raise Fault(
+                "race",
+                f"{self._place(flat)} is written, unordered with the mbarrier.init there by "
+                f"{self._thread(barrier.init_thread, barrier.init_line)}",
+                _SYNC,
+                lane,
+            )
         raise Fault(
             "address",
             f"{self._place(flat)} belongs to a live mbarrier and is overwritten by an ordinary "
@@ -286,6 +312,11 @@ class Conflicts:
             f"{self._thread(number, line)}" + (_NARROW if narrow else ""),
             _WIDER if narrow else "put a barrier between the writes of the source and the copy",
         )
+
+    def copy_of_barrier(self, operation: Operation, index: slice) -> None:
+        flat = index.start + int(np.argmax(self.shadow.barrier[index]))
+        text = f"{self._place(flat)} {_OPAQUE} a {operation.name}"
+        raise operation.fault("address", text, _APART)
 
     def copy_of_nothing(self, operation: Operation, index: slice) -> None:
         fault = operation.fault(
@@ -337,7 +368,7 @@ class Conflicts:
                         "in-flight",
                         f"{self._place(flat)} is overwritten by a {operation.name} while a "
                         f"{before.name} may still read it",
-                        _FREE,
+                        _free(before),
                         before.notes(),
                     )
 

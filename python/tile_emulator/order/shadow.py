@@ -262,11 +262,14 @@ class Shadow:
         self.reader_epoch[index] = 0
         self.copy_reader[index] = NO_COPY
 
-    def forget(self, start: int, nbytes: int) -> None:
-        """Take bytes as fresh: an mbarrier begins or ends here."""
+    def forget(self, start: int, nbytes: int, thread: int, line: int) -> None:
+        """Let `thread` take what bytes hold away: an mbarrier ends here."""
         index = slice(start, start + nbytes)
-        self.writer[index] = self.nobody
-        self.writer_epoch[index] = 0
+        self.writer[index] = thread
+        self.writer_epoch[index] = self.cluster.epoch[thread]
+        self.writer_line[index] = line
+        self.writer_strong[index] = 0
+        self.written[index] = False
         self.reader[index] = self.nobody
         self.reader_epoch[index] = 0
         self.copy_reader[index] = NO_COPY
@@ -278,6 +281,8 @@ class Shadow:
             self.conflicts.copy_of_unknown_write(operation, index, known)
         if operation.async_proxy:
             self._check_fence(operation, clock, thread, index, reads=True)
+        if self.barrier[index].any():
+            self.conflicts.copy_of_barrier(operation, index)
         if operation.target_cta is None and not self.written[index].any():
             self.conflicts.copy_of_nothing(operation, index)
         old = self.copy_reader[index]

@@ -15,22 +15,45 @@ if TYPE_CHECKING:
 
 
 class Groups:
-    """The groups of one kind of one thread; group numbers are the epochs of its clock column."""
+    """The groups of one kind of one thread.
+
+    The epochs of its clock column count parts: a group, or what `cp.async.mbarrier.arrive` has
+    tracked of one that is still open.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.column = cluster.new_column()
         self.number = 0
         self.open: list[Operation] = []
+        self.tracked: list[Operation] = []
         self.committed: list[tuple[int, list[Operation]]] = []
 
     def commit(self) -> None:
         """Close the open group."""
+        self._track()
+        self.committed.append((self.number, self.tracked))
+        self.tracked = []
+
+    def _track(self) -> None:
         self.number += 1
         for operation in self.open:
             operation.column, operation.epoch = self.column, self.number
-        self.committed.append((self.number, self.open))
+        self.tracked += self.open
         self.open = []
+
+    def all_landed(self) -> bool:
+        """Tell whether every copy so far has landed, whatever its group."""
+        parts = [operations for _, operations in self.committed] + [self.tracked, self.open]
+        return all(o.landed >= o.nbytes for operations in parts for o in operations)
+
+    def so_far(self) -> Clock:
+        """Return what the completion of every copy so far tells; the groups stay as they are."""
+        self._track()
+        for operations in (*(group for _, group in self.committed), self.tracked):
+            for operation in operations:
+                self.cluster.landed(operation)
+        return self._clock(self.number)
 
     def ready(self, leave: int) -> bool:
         """Tell whether all but the latest `leave` groups have landed."""
@@ -50,6 +73,9 @@ class Groups:
         for _, operations in done:
             for operation in operations:
                 self.cluster.landed(operation)
+        return self._clock(done[-1][0])
+
+    def _clock(self, epoch: int) -> Clock:
         rows = np.zeros((ROWS, max(self.column + 1, self.cluster.columns)), dtype=np.uint32)
-        rows[SEEN, self.column] = rows[CAUSED, self.column] = done[-1][0]
+        rows[SEEN, self.column] = rows[CAUSED, self.column] = epoch
         return Clock(rows)

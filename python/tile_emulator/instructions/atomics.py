@@ -14,6 +14,7 @@ from tile_emulator.instructions.memory import SPACES, elements
 from tile_emulator.instructions.rounding import add, bf16_to_f32
 from tile_emulator.instructions.slots import FLOAT, SIGNED, UNSIGNED
 from tile_emulator.machine import access
+from tile_emulator.machine.fences import STRONG, STRONG_WIDE
 from tile_emulator.machine.warp import Mask, Warp, bits_of, lanes_of
 from tile_emulator.ptx.module import Instruction, Sink
 from tile_emulator.ptx.types import type_bits
@@ -74,6 +75,8 @@ def atomic(d: Decoder, ins: Instruction) -> None:
     name = next((p for p in parts if p in _OPERATIONS), "")
     count = 1
     semantics, space = "relaxed", "generic"
+    wide = "cta" not in parts
+    strong = STRONG_WIDE if wide else STRONG
     for part in parts[:-1]:
         if part in _SEMANTICS:
             semantics = part
@@ -102,8 +105,8 @@ def atomic(d: Decoder, ins: Instruction) -> None:
         addresses = address(w)[lanes]
         bits = bits_of(m)
         keys = access.sync_keys(addresses, space)
-        access.observe(w, bits, keys, acquire)
-        access.publish(w, bits, keys, release)
+        access.observe(w, bits, keys, acquire, wide)
+        access.publish(w, bits, keys, release, wide)
         if len(set(addresses.tolist())) == len(lanes):
             rounds = [np.arange(len(lanes))]
         else:
@@ -112,7 +115,7 @@ def atomic(d: Decoder, ins: Instruction) -> None:
         changed = False
         for which in rounds:
             some, places = lanes[which], addresses[which]
-            old = access.load(w, some, places, space, width, count, True)
+            old = access.load(w, some, places, space, width, count, strong)
             new = np.stack(
                 [
                     function(np.ascontiguousarray(old[:, i]), *(w.u[v[i]][some] for v in values))
@@ -121,7 +124,7 @@ def atomic(d: Decoder, ins: Instruction) -> None:
                 axis=1,
             )
             changed |= not np.array_equal(old, new)
-            access.store(w, some, places, space, width, new, True)
+            access.store(w, some, places, space, width, new, strong)
             for i, target in enumerate(targets):
                 if target is not None:
                     w.u[target][some] = old[:, i]

@@ -13,10 +13,10 @@ from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.liveness import is_used
 from tile_emulator.instructions.slots import UNSIGNED
 from tile_emulator.machine.cluster import Cluster
-from tile_emulator.machine.mbarrier import MAX_COUNT, MBarrier, state_token
+from tile_emulator.machine.mbarrier import MAX_COUNT, MBarrier, join_rows, state_token
 from tile_emulator.machine.memory import WINDOW_MASK, WINDOW_SHIFT
 from tile_emulator.machine.warp import BLOCKED, NEXT, YIELD, Fragment, Mask, Warp, bits_of, lanes_of
-from tile_emulator.order.clock import CAUSED, SEEN, Clock
+from tile_emulator.order.clock import CAUSED, SEEN, Clock, Rows
 from tile_emulator.ptx.module import Instruction, Mem, Reg, Sink
 
 _KNOWN = {
@@ -172,8 +172,10 @@ def init(d: Decoder, ins: Instruction) -> None:
                 column = cluster.barrier_columns[place] = cluster.new_column()
             thread = w.thread0 + lane
             bytes_before = slice(place, place + 8)
-            raw = np.zeros((1, 8), dtype=np.uint8)
-            cluster.shadow.write(w, np.array([lane]), np.array([place]), 8, raw, True)
+            # Other bytes than those there: an init is no write of the same value.
+            raw = ~cluster.shared[bytes_before][None, :]
+            cluster.shadow.write(w, np.array([lane]), np.array([place]), 8, raw, 0)
+            cluster.shadow.written[bytes_before] = False
             cluster.shared[bytes_before] = 0
             barrier = MBarrier(
                 w.cta,
@@ -221,6 +223,8 @@ def invalidate(d: Decoder, ins: Instruction) -> None:
                 )
             del w.cta.mbarriers[barrier.offset]
             cluster.shadow.barrier[place : place + 8] = False
+            cluster.shadow.forget(place, 8, w.thread0 + lane, places.ins.line)
+            cluster.epoch[w.thread0 + lane] += np.uint32(1)
 
     d.emit_visible(step)
 
@@ -233,7 +237,7 @@ def expect(d: Decoder, ins: Instruction) -> None:
     def step(w: Warp, m: Mask) -> None:
         for lane, barrier in places.barriers(w, m):
             check_previous(w, barrier, lane)
-            barrier.expect(int(w.u[nbytes][lane]), lane)
+            barrier.expect(int(w.u[nbytes][lane]), lane, w.thread0 + lane)
             barrier.settle(lane)
 
     d.emit_visible(step)
@@ -265,6 +269,7 @@ def arrive(d: Decoder, ins: Instruction) -> None:
     expecting = "expect_tx" in ins.parts
     drop = ins.parts[1] == "arrive_drop"
     relaxed = "relaxed" in ins.parts
+    incomplete = "noComplete" in ins.parts
     wide = "cluster" in ins.parts
     extra = d.source(operands[first + 1], "u32") if len(operands) > first + 1 else None
     target = None
@@ -285,11 +290,14 @@ def arrive(d: Decoder, ins: Instruction) -> None:
                 barrier.expect(number, lane)
                 number = 1
             own = rows if rows is not None else cluster.release(w, 1 << lane)
-            released = caused_rows(own) if relaxed else own
+            released = relaxed_rows(own, w.fences.any) if relaxed else own
             for_cta = released
             if barrier.cta is not w.cta:
                 for_cta = caused_rows(own) if cluster.launch.strict else ordered_rows(released)
+                if relaxed:
+                    released = relaxed_rows(own, w.fences.wide)
                 released = released if wide else for_cta
+            check_count(barrier, number, incomplete, lane)
             token = state_token(barrier.phase, barrier.pending)
             if drop:
                 barrier.count -= number
@@ -300,6 +308,26 @@ def arrive(d: Decoder, ins: Instruction) -> None:
         cluster.scheduler.writes += 1
 
     d.emit_visible(step)
+
+
+def check_count(barrier: MBarrier, number: int, incomplete: bool, lane: int) -> None:
+    """An arrival counts something, and one with `.noComplete` leaves something to come."""
+    if number < 1 or (incomplete and number == barrier.pending):
+        what = "completes the phase" if number else "counts 0"
+        raise Fault(
+            "arrivals",
+            f"an arrival at {barrier.name} {what}"
+            + (" although it says .noComplete" if number else ""),
+            "give a count of at least 1, and .noComplete only where other arrivals are to come",
+            lane,
+            barrier.history(),
+        )
+
+
+def relaxed_rows(rows: Rows, fence: Clock | None) -> Rows:
+    """Return what a relaxed arrival hands over: what the fence before it released."""
+    kept: Rows = caused_rows(rows)
+    return kept if fence is None else join_rows(kept, fence.rows)
 
 
 def wait(d: Decoder, ins: Instruction) -> None:
@@ -341,21 +369,23 @@ def wait(d: Decoder, ins: Instruction) -> None:
                 continue
             if phase < barrier.phase:
                 result[lane] = True
-                if phase >= 0:
-                    key = (id(barrier), phase)
-                    passed[key] = passed.get(key, 0) | 1 << lane
+                key = (id(barrier), phase)
+                passed[key] = passed.get(key, 0) | 1 << lane
         barriers = {id(b): b for _, b in found}
         for (number, phase), bits in passed.items():
+            barriers[number].waited(w, phase, bits)
             done = barriers[number].clock_of(phase, cta_scope)
             if done is not None:
                 if relaxed:
+                    w.fences.see(barriers[number].clock_of(phase, True), done)
                     done = Clock(caused_rows(done.rows))
                 cluster.acquire(w, bits, done)
         np.copyto(w.u[target], result, where=m)
-        if result.any() or (missed and blocking):
-            fragment.wait = None
+        if result.any() or (missed and blocking) or fragment.refused:
+            fragment.wait, fragment.refused = None, False
             return NEXT
         fragment.wait = found[0][1]
+        fragment.also = tuple(barriers.values()) if len(barriers) > 1 else ()
         return BLOCKED if blocking else YIELD
 
     d.control(ask if ignored else step)

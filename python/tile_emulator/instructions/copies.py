@@ -136,7 +136,7 @@ def launch_copy(
     if source[1] is not None:
         cluster.shadow.copy_reads(operation, clock, thread, source[1])
     if target[1] is not None:
-        cluster.shadow.copy_writes(operation, clock, thread, target[1])
+        cluster.shadow.copy_writes(operation, clock, thread, target[1], source[1])
     elif barrier is not None:
         operation.check_phase(clock)
     if async_proxy or barrier is not None:
@@ -245,7 +245,7 @@ def bulk(d: Decoder, ins: Instruction, parts: tuple[str, ...]) -> None:
 
 
 def store_async(d: Decoder, ins: Instruction) -> None:
-    """`st.async`: registers into a peer's shared memory, with bytes counted on its barrier."""
+    """`st.async`: registers into shared memory of the cluster, with bytes counted on a barrier."""
     parts = tuple(p for p in ins.parts[2:] if p != _COMPLETE_TX)
     if len(parts) + 3 != len(ins.parts):
         raise d.unsupported()
@@ -267,13 +267,13 @@ def store_async(d: Decoder, ins: Instruction) -> None:
         values = np.stack([w.u[s][lanes] for s in sources], axis=1).view(np.uint8)
         caused = None
         for i, lane in enumerate(lanes.tolist()):
-            same_cta(w, lane, int(targets[i]), int(barriers[i]), "st.async", True)
+            same_cta(w, lane, int(targets[i]), int(barriers[i]), "st.async", False)
             cta, where = place(w, lane, int(targets[i]), nbytes, nbytes, False)
             live = usable_barrier(w, lane, int(barriers[i]))
             if caused is None:
                 caused = caused_rows(w.cta.cluster.release(w, bits_of(m)))
             launch_copy(
-                w, lane, ins, "st.async", (w.cta, None, values[i]), (cta, where, None), live, False,
+                w, lane, ins, "st.async", (None, None, values[i]), (cta, where, None), live, False,
                 caused=caused,
             )  # fmt: skip
 
@@ -339,7 +339,7 @@ def wait(d: Decoder, ins: Instruction, kind: str) -> None:
         lanes = lanes_of(m).tolist()
         for lane in lanes:
             groups = groups_of(w, lane, kind)
-            if everything and groups.open:
+            if everything and (groups.open or groups.tracked):
                 groups.commit()
             if not groups.ready(0 if leave is None else int(w.u[leave][lane])):
                 fragment.wait = groups
@@ -363,17 +363,13 @@ def arrive_on(d: Decoder, ins: Instruction) -> None:
         w = fragment.warp
         for lane in lanes_of(m).tolist():
             groups = groups_of(w, lane, "ordinary")
-            if groups.open:
-                groups.commit()
-            if not groups.ready(0):
+            if not groups.all_landed():
                 fragment.wait = groups
                 return BLOCKED
         for lane, barrier in places.barriers(w, m):
-            clock = groups_of(w, lane, "ordinary").observe(0)
+            clock = groups_of(w, lane, "ordinary").so_far()
             known = clock_of(w, lane)
-            rows = w.cta.cluster.release(w, 1 << lane)
-            if clock is not None:
-                rows = join_rows(rows, clock.rows)
+            rows = join_rows(w.cta.cluster.release(w, 1 << lane), clock.rows)
             # Without `.noinc` the count that this arrival takes was added for it.
             barrier.pending += increments
             barrier.arrive(1, rows, rows, known, w.thread0 + lane, lane)

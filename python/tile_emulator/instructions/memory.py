@@ -10,6 +10,7 @@ import numpy as np
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.machine import access
 from tile_emulator.machine.cta import RANK_SHIFT
+from tile_emulator.machine.fences import STRONG, STRONG_WIDE, WEAK
 from tile_emulator.machine.memory import (
     LOCAL_WINDOW,
     SHARED_WINDOW,
@@ -50,8 +51,15 @@ class Modifiers:
     kind: str = ""
 
     @property
-    def strong(self) -> bool:
-        return self.semantics != "weak"
+    def wide(self) -> bool:
+        """Whether the scope includes other CTAs; `volatile` is of the widest one."""
+        return self.scope != "cta"
+
+    @property
+    def strong(self) -> int:
+        if self.semantics == "weak":
+            return WEAK
+        return STRONG_WIDE if self.wide else STRONG
 
 
 def modifiers(d: Decoder, parts: tuple[str, ...]) -> Modifiers:
@@ -93,7 +101,7 @@ def load(d: Decoder, ins: Instruction) -> None:
     wanted = elements(ins.operands[0], count)
     targets = [None if isinstance(o, Sink) else d.target(o, how.kind) for o in wanted]
     address = d.address(ins.operands[1])
-    acquire = how.semantics == "acquire"
+    acquire, wide = how.semantics == "acquire", how.wide
     poll = ("poll", id(ins))
 
     def step(w: Warp, m: Mask) -> None:
@@ -115,7 +123,7 @@ def load(d: Decoder, ins: Instruction) -> None:
             if w.keep.get(poll) == seen:
                 w.cta.cluster.scheduler.polled()
             w.keep[poll] = seen
-            access.observe(w, bits_of(m), access.sync_keys(addresses, space), acquire)
+            access.observe(w, bits_of(m), access.sync_keys(addresses, space), acquire, wide)
 
     if space in ("local", "param"):
         d.emit(step)
@@ -132,7 +140,7 @@ def store(d: Decoder, ins: Instruction) -> None:
     strong, space = how.strong, how.space
     sources = [d.source(o, how.kind) for o in elements(ins.operands[1], how.count)]
     address = d.address(ins.operands[0])
-    release = how.semantics == "release"
+    release, wide = how.semantics == "release", how.wide
 
     def step(w: Warp, m: Mask) -> None:
         w.at = ins
@@ -146,7 +154,7 @@ def store(d: Decoder, ins: Instruction) -> None:
         if m is not True:
             addresses, values = addresses[lanes], values[lanes]
         if strong:
-            access.publish(w, bits_of(m), access.sync_keys(addresses, space), release)
+            access.publish(w, bits_of(m), access.sync_keys(addresses, space), release, wide)
         access.store(w, lanes, addresses, space, width, values, strong)
 
     if space in ("local", "param"):

@@ -11,16 +11,22 @@ from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.machine import access
 from tile_emulator.machine.cta import CTA, NamedBarrier
+from tile_emulator.machine.fences import WIDE
 from tile_emulator.machine.mbarrier import join_rows
 from tile_emulator.machine.warp import BLOCKED, NEXT, Fragment, Mask, Warp, bits_of, lanes_of
 from tile_emulator.order.clock import SEEN, Clock
 from tile_emulator.ptx.module import Instruction
 
 
-def check_aligned(fragment: Fragment, bits: int, ins: Instruction) -> None:
-    """An aligned instruction must be executed by all threads of the warp together."""
+def check_aligned(fragment: Fragment, bits: int, ins: Instruction) -> int:
+    """An aligned instruction must be executed by all threads of the warp together.
+
+    Returns NEXT, or how to go on where lanes that were let go at a join must come first.
+    """
     missing = fragment.warp.live & ~bits
     if missing:
+        if fragment.warp.released and bits == fragment.bits:
+            return fragment.warp.gather(fragment, ins.opcode)
         lane = (bits & -bits).bit_length() - 1
         raise Fault(
             "divergence",
@@ -28,6 +34,7 @@ def check_aligned(fragment: Fragment, bits: int, ins: Instruction) -> None:
             "move it out of divergent code, or let the whole warp take the same way",
             lane,
         )
+    return NEXT
 
 
 def cta_barrier(d: Decoder, ins: Instruction) -> None:
@@ -62,8 +69,8 @@ def cta_barrier(d: Decoder, ins: Instruction) -> None:
         key = ("barrier", id(fragment))
         waiting = w.keep.get(key)
         if waiting is None:
-            if aligned:
-                check_aligned(fragment, bits, ins)
+            if aligned and (then := check_aligned(fragment, bits, ins)) != NEXT:
+                return then
             lane = (bits & -bits).bit_length() - 1
             barrier = named_barrier(cta, int(w.u[number][lane]), lane)
             expected = None if count is None else int(w.u[count][lane])
@@ -176,8 +183,8 @@ def cluster_barrier(d: Decoder, ins: Instruction) -> None:
 
     def arrive_step(fragment: Fragment, m: Mask) -> int:
         bits = bits_of(m)
-        if aligned:
-            check_aligned(fragment, bits, ins)
+        if aligned and (then := check_aligned(fragment, bits, ins)) != NEXT:
+            return then
         fragment.warp.cta.cluster.cluster_arrive(fragment.warp, bits, relaxed)
         return NEXT
 
@@ -185,8 +192,8 @@ def cluster_barrier(d: Decoder, ins: Instruction) -> None:
         w = fragment.warp
         bits = bits_of(m)
         cluster = w.cta.cluster
-        if aligned:
-            check_aligned(fragment, bits, ins)
+        if aligned and (then := check_aligned(fragment, bits, ins)) != NEXT:
+            return then
         threads = w.thread0 + lanes_of(m)
         generation = int(cluster.barrier_of[threads].min())
         if generation < 0:
@@ -226,7 +233,8 @@ def fence(d: Decoder, ins: Instruction) -> None:
     else:
         if any(p not in _FENCES and not p.startswith("sync_restrict") for p in parts):
             raise d.unsupported()
-        d.emit(lambda w, m: access.thread_fence(w, bits_of(m)))
+        wide = not WIDE.isdisjoint(parts)
+        d.emit(lambda w, m: access.thread_fence(w, bits_of(m), wide))
 
 
 _FENCES = {"sc", "acq_rel", "acquire", "release", "cta", "cluster", "gpu", "sys", "gl"}

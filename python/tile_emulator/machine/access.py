@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.slots import UNSIGNED
+from tile_emulator.machine.fences import Published, joined
 from tile_emulator.machine.memory import PARAM_WINDOW, SHARED_WINDOW, WINDOW_MASK, WINDOW_SHIFT
 from tile_emulator.order.clock import Clock
 
@@ -54,7 +55,7 @@ def split_windows(addresses: Addresses) -> list[tuple[str, Any, Addresses]]:
 
 
 def load(
-    w: Warp, lanes: Lanes, addresses: Addresses, space: str, width: int, count: int, strong: bool
+    w: Warp, lanes: Lanes, addresses: Addresses, space: str, width: int, count: int, strong: int
 ) -> NDArray[Any]:
     """Return the elements at `addresses`, of shape (lanes, count)."""
     nbytes = width * count
@@ -126,7 +127,7 @@ def store(
     space: str,
     width: int,
     values: NDArray[Any],
-    strong: bool,
+    strong: int,
 ) -> None:
     """Store `values`, of shape (lanes, count), at `addresses`."""
     count = values.shape[1]
@@ -165,44 +166,41 @@ def sync_keys(addresses: Addresses, space: str) -> Addresses:
     return addresses | np.uint64(SHARED_WINDOW) if space.startswith("shared") else addresses
 
 
-def publish(w: Warp, bits: int, addresses: Addresses, release: bool) -> None:
+def publish(w: Warp, bits: int, addresses: Addresses, release: bool, wide: bool) -> None:
     """A strong store or atomic: who reads it with acquire knows what was released before."""
     cluster = w.cta.cluster
-    fence = w.keep.get("fence")
+    near, far = w.fences.any, w.fences.wide if wide else None
     if release:
         clock = Clock(cluster.release(w, bits))
-        if fence is not None:
-            clock = clock.joined(fence)
-    elif fence is not None:
-        clock = fence
-    else:
+        near = joined(clock, near)
+        far = joined(clock, far) if wide else None
+    if near is None:
         return
     for address in set(addresses.tolist()):
-        known = cluster.sync_clocks.get(address)
-        cluster.sync_clocks[address] = clock if known is None else known.joined(clock)
+        published = cluster.sync_clocks.setdefault(address, Published())
+        published.add(w.cta.rank, near, far, cluster.size == 1)
 
 
-def observe(w: Warp, bits: int, addresses: Addresses, acquire: bool) -> None:
+def observe(w: Warp, bits: int, addresses: Addresses, acquire: bool, wide: bool) -> None:
     """A strong load or atomic: learn at once (acquire), or at the next fence."""
     cluster = w.cta.cluster
     if not cluster.sync_clocks:
         return
     for address in set(addresses.tolist()):
-        clock = cluster.sync_clocks.get(address)
-        if clock is None:
+        published = cluster.sync_clocks.get(address)
+        if published is None:
             continue
-        if acquire:
+        clock = published.seen_from(w.cta.rank, wide)
+        if acquire and clock is not None:
             cluster.acquire(w, bits, clock)
-        else:
-            pending = w.keep.get("pending")
-            w.keep["pending"] = clock if pending is None else pending.joined(clock)
+        elif not acquire:
+            w.fences.see(published.seen_from(w.cta.rank, False), clock)
 
 
-def thread_fence(w: Warp, bits: int) -> None:
+def thread_fence(w: Warp, bits: int, wide: bool) -> None:
     """`fence` and `membar`: order what came before with strong accesses that follow."""
     cluster = w.cta.cluster
-    pending = w.keep.get("pending")
-    if pending is not None:
-        cluster.acquire(w, bits, pending)
-        del w.keep["pending"]
-    w.keep["fence"] = Clock(cluster.release(w, bits))
+    seen = w.fences.take_seen(wide)
+    if seen is not None:
+        cluster.acquire(w, bits, seen)
+    w.fences.execute(Clock(cluster.release(w, bits)), wide)

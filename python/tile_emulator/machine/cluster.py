@@ -13,6 +13,7 @@ from tile_emulator.errors import Fault
 from tile_emulator.instructions.program import SHARED_BASE
 from tile_emulator.instructions.slots import UNSIGNED
 from tile_emulator.machine.cta import CTA, RANK_SHIFT
+from tile_emulator.machine.fences import Published
 from tile_emulator.machine.mbarrier import join_rows
 from tile_emulator.machine.scheduler import Scheduler
 from tile_emulator.machine.warp import FULL, LANES, Warp, first_lane, lanes_of, mask_of
@@ -26,10 +27,14 @@ if TYPE_CHECKING:
 _RANK_SHIFT = np.uint64(RANK_SHIFT)
 _OFFSET_MASK = np.uint64((1 << RANK_SHIFT) - 1)
 _BASE = np.int64(SHARED_BASE)
+_NEAR = 1 << 20
 
 
 class Deferred:
-    """A read of bytes that nobody had written: an error unless a better one is found."""
+    """An error unless a better one is found.
+
+    A read of bytes that nobody had written, or a phase that completes too early for a wait.
+    """
 
     def __init__(self, fault: Fault, at: Instruction | None, thread: int, where: Any) -> None:
         self.fault = fault
@@ -73,7 +78,7 @@ class Cluster:
         self.shadow = Shadow(self, total)
         self.checks_exit = True
         self.scheduler = Scheduler(self)
-        self.sync_clocks: dict[int, Clock] = {}
+        self.sync_clocks: dict[int, Published] = {}
         self.barrier_generation = 0
         self.barrier_arrived = 0
         self.barrier_rows: Rows | None = None
@@ -104,7 +109,7 @@ class Cluster:
         return f"thread {position} of CTA rank {cta.rank}"
 
     def defer(self, fault: Fault, at: Instruction | None, thread: int, where: Any) -> None:
-        """Keep an uninitialised read for the end: who writes the bytes later explains it better."""
+        """Keep a fault for the end: who writes the bytes, or what follows, explains it better."""
         if len(self.deferred) < 64:
             self.deferred.append(Deferred(fault, at, thread, where))
 
@@ -215,6 +220,14 @@ class Cluster:
         peers: dict[int, list[int]] = {}
         for i, lane in enumerate(lanes.tolist()):
             rank, offset = int(ranks[i]), int(offsets[i])
+            before = (w.cta.shared_address(0) - int(addresses[i])) & 0xFFFFFFFF
+            if rank != w.cta.rank and before <= _NEAR:
+                raise Fault(
+                    "address",
+                    f"{nbytes} bytes lie {before} bytes before the CTA's shared memory",
+                    "check the index, which may be negative",
+                    lane,
+                )
             if rank >= self.size:
                 raise Fault(
                     "address",
@@ -288,6 +301,8 @@ class Cluster:
         rows = self.release(w, bits)
         if relaxed:
             rows[[SEEN, FENCED, VISIBLE]] = 0
+            if w.fences.wide is not None:
+                rows = join_rows(rows, w.fences.wide.rows)
         self.barrier_rows = join_rows(self.barrier_rows, rows)
         self.barrier_of[threads] = self.barrier_generation
         self.barrier_arrived += bits.bit_count()

@@ -117,7 +117,10 @@ class CTA:
             raise Fault(
                 "early-exit",
                 f"CTA rank {self.rank} exits while a {operation.name} {side} it may be in flight",
-                "end the kernel with a cluster barrier, reached after the receiver has waited",
+                "end the kernel with a cluster barrier, reached after the receiver has waited"
+                if operation.barrier is not None
+                else "execute cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 "
+                "before the end",
                 None,
                 operation.notes(),
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tile_emulator.errors import Fault
 from tile_emulator.machine.cta import NamedBarrier
 from tile_emulator.machine.mbarrier import MBarrier
-from tile_emulator.machine.warp import Fragment, LaneWait, first_lane
+from tile_emulator.machine.warp import AlignedWait, Fragment, LaneWait, first_lane
 
 if TYPE_CHECKING:
     from tile_emulator.machine.cluster import Cluster
@@ -46,6 +46,8 @@ def deadlock(cluster: Cluster, stuck: list[Fragment]) -> Fault:
 
 def _weight(fragment: Fragment) -> int:
     wait = fragment.wait
+    if isinstance(wait, AlignedWait):
+        return 9
     if isinstance(wait, LaneWait):
         return 0
     if isinstance(wait, MBarrier):

@@ -116,7 +116,7 @@ class Launch:
         return self._error(cluster, fault, at, thread)
 
     def _deferred(self, cluster: Cluster) -> EmulationError:
-        deferred = cluster.deferred[0]
+        deferred = next((d for d in cluster.deferred if d.where.size), cluster.deferred[0])
         return self._error(cluster, deferred.fault, deferred.at, deferred.thread)
 
     def _error(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tile_emulator.errors import Fault
+from tile_emulator.machine.warp import Warp, first_lane, lanes_of, mask_of
 from tile_emulator.order.clock import CAUSED, ROWS, SEEN, Clock, Rows, match
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
 MAX_COUNT = (1 << 20) - 1
 MAX_TX = (1 << 20) - 1
+NOWHERE = np.zeros(0, dtype=np.intp)
+_KEEP_UP = (
+    "let those who complete a phase wait until all who wait for the one before have passed (an "
+    "acknowledgement on a second barrier)"
+)
 
 
 def join_rows(a: Rows | None, b: Rows) -> Rows:
@@ -48,6 +54,10 @@ class MBarrier:
         self.init_epoch = epoch
         self.init_line = 0
         self.used: dict[int, int] = {}
+        self.known: dict[int, int] = {}
+        self.sure_bytes = 0
+        self.unsure: list[tuple[int, int, int]] = []
+        self.waits: dict[tuple[int, int], tuple[Any, Any]] = {}
         self.fences: list[tuple[int, int]] = []
         self.phase = 0
         self.pending = count
@@ -77,7 +87,7 @@ class MBarrier:
 
         It knows a phase that it has observed, and one without bytes whose arrivals it all knows.
         """
-        known = max(0, clock.get(CAUSED, self.column) - self.base)
+        known = max(self.known.get(thread, 0), clock.get(CAUSED, self.column) - self.base)
         while known < self.phase:
             done = self.done.get(known)
             if done is None:
@@ -88,14 +98,73 @@ class MBarrier:
             if known in self.byte_phases or missing.any():
                 break
             known += 1
+        self.known[thread] = known
         return known
 
     def knows_previous(self, clock: Clock, thread: int) -> bool:
         """Tell whether `thread` knows that the phase before the current one is complete."""
         return self.phase == 0 or self.known_phases(clock, thread) >= self.phase
 
-    def expect(self, nbytes: int, lane: int) -> None:
-        """Raise the transaction count."""
+    def waited(self, w: Warp, phase: int, bits: int) -> None:
+        """Record that lanes have waited for `phase`, the one before this one if nobody ran ahead.
+
+        Lanes that pass together count as one: each of them may tell the others' passing.
+        """
+        if phase < self.phase - 1:
+            fault = Fault(
+                "arrivals",
+                f"a wait for phase {phase} of {self.name} comes when phase {phase + 1} may be "
+                "complete too: on a GPU it then waits for the next phase of its parity",
+                _KEEP_UP,
+            )
+            self.cta.cluster.defer(fault, w.at, w.thread0 + first_lane(bits), NOWHERE)
+            return
+        threads = w.thread0 + lanes_of(mask_of(bits))
+        self.waits[w.thread0, bits] = (threads, self.cta.cluster.epoch[threads])
+
+    def _check_waits(self, lane: int, operation: Operation | None) -> None:
+        """Who waits for the phase before this one must have passed before this one completes."""
+        cluster = self.cta.cluster
+        for threads, epochs in self.waits.values():
+            if self.acquired is not None and (self.acquired[CAUSED, threads] >= epochs).any():
+                continue
+            fault = Fault(
+                "arrivals",
+                f"phase {self.phase} of {self.name} completes although "
+                f"{cluster.thread_name(int(threads[0]))} may still wait for phase "
+                f"{self.phase - 1}: on a GPU it then waits for the next phase of its parity",
+                _KEEP_UP,
+            )
+            current = cluster.scheduler.current
+            if operation is not None:
+                cluster.defer(fault, operation.at, operation.thread, NOWHERE)
+            elif current is not None:
+                cluster.defer(fault, current.warp.at, current.warp.thread0 + lane, NOWHERE)
+        self.waits = {}
+
+    def _check_expected(self, lane: int) -> None:
+        """Bytes must be expected before the phase can complete without them."""
+        for thread, epoch, _ in self.unsure:
+            others = sum(
+                o.nbytes
+                for o in self.landed
+                if o.caused is None or int(o.caused[CAUSED, thread]) < epoch
+            )
+            if others >= self.sure_bytes:
+                name = self.cta.cluster.thread_name(thread)
+                raise Fault(
+                    "arrivals",
+                    f"phase {self.phase} of {self.name} may complete before the mbarrier.expect_tx "
+                    f"of {name}: no arrival is ordered after it",
+                    "expect the bytes before an arrival of the same phase, or with it "
+                    "(mbarrier.arrive.expect_tx)",
+                    lane,
+                    self.history(),
+                )
+        self.sure_bytes, self.unsure = 0, []
+
+    def expect(self, nbytes: int, lane: int, thread: int | None = None) -> None:
+        """Raise the transaction count, by `thread` where it does not arrive with it."""
         if nbytes > MAX_TX or self.tx + nbytes > MAX_TX:
             raise Fault(
                 "address",
@@ -106,6 +175,10 @@ class MBarrier:
             )
         self.tx += nbytes
         self.expected += nbytes
+        if thread is None:
+            self.sure_bytes += nbytes
+        else:
+            self.unsure.append((thread, int(self.cta.cluster.epoch[thread]), nbytes))
 
     def arrive(
         self, count: int, rows: Rows, rows_cta: Rows, clock: Clock, thread: int, lane: int
@@ -134,6 +207,10 @@ class MBarrier:
         self.acquired = join_rows(self.acquired, rows)
         if self.split:
             self.acquired_cta = join_rows(self.acquired_cta, rows_cta)
+        for item in list(self.unsure):
+            if int(rows[CAUSED, item[0]]) >= item[1]:
+                self.unsure.remove(item)
+                self.sure_bytes += item[2]
         if self.count <= 8:
             self.log.append(f"arrival of {self.cta.cluster.thread_name(thread)}")
         self.settle(lane)
@@ -178,6 +255,8 @@ class MBarrier:
             raise fault
         if self.tx > 0:
             return
+        self._check_waits(lane, operation)
+        self._check_expected(lane)
         epoch = self.epoch_after(self.phase)
         cluster = self.cta.cluster
         width = max(self.column + 1, cluster.columns)

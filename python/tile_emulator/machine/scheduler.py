@@ -16,17 +16,19 @@ from tile_emulator.engine.operations import PIECE_BYTES, Operation
 from tile_emulator.errors import Fault
 from tile_emulator.limits import MORE_SECONDS, MORE_STEPS
 from tile_emulator.machine.deadlock import deadlock
+from tile_emulator.machine.mbarrier import MBarrier
 from tile_emulator.machine.warp import BLOCKED, DONE, NEXT, YIELD, Fragment, Warp
 
 if TYPE_CHECKING:
     from tile_emulator.machine.cluster import Cluster
-    from tile_emulator.machine.mbarrier import MBarrier
 
 _QUANTUM = 4096
 _LONGEST_POLL = 64
 _POLLS_IN_A_ROW = 16
 _POLLS_BEFORE_LANDING = 64
+_POLLS_BEFORE_RELEASE = 16
 _POLLS_BEFORE_DEADLOCK = 2048
+_MOST_STATES = 4096
 
 
 class Budget:
@@ -69,6 +71,7 @@ class Scheduler:
         self.current: Fragment | None = None
         self.writes = 0
         self.idle = 0
+        self.stuck_at = -1
 
     def add(self, fragment: Fragment) -> None:
         self.ready.append(fragment)
@@ -89,11 +92,11 @@ class Scheduler:
     def wake(self, key: Any) -> None:
         """Let the fragments that wait for `key` try again."""
         self.writes += 1
-        woken = [f for f in self.waiting if f.wait is key]
+        woken = [f for f in self.waiting if f.wait is key or (f.also and key in f.also)]
         if woken:
-            self.waiting = [f for f in self.waiting if f.wait is not key]
             for fragment in woken:
-                fragment.wait = None
+                fragment.wait, fragment.also = None, ()
+            self.waiting = [f for f in self.waiting if f.wait is not None]
             self.ready.extend(woken)
 
     def fails(self, w: Warp, bits: int, barrier: MBarrier) -> bool:
@@ -154,8 +157,9 @@ class Scheduler:
                     continue
                 if not self.waiting:
                     break
-                raise deadlock(self.cluster, self.waiting)
-            self.budget.check()
+                self._stuck()
+                continue
+            self._check_budget()
             if self.random is None:
                 fragment = self.ready[0]
                 self._run(fragment, _QUANTUM)
@@ -213,7 +217,7 @@ class Scheduler:
         self._rotate(fragment)
         fragment.quiet = 0 if fragment.polls > polls else fragment.quiet + blocks_left - quantum
         if self.writes == writes and fragment.polls > polls:
-            self._idle(fragment.polls - polls)
+            self._idle(fragment, fragment.polls - polls)
         elif self.writes != writes or fragment.quiet > _LONGEST_POLL:
             self.idle = 0
 
@@ -222,7 +226,7 @@ class Scheduler:
             self.ready.remove(fragment)
             self.ready.append(fragment)
 
-    def _idle(self, polls: int) -> None:
+    def _idle(self, fragment: Fragment, polls: int) -> None:
         """A fragment has only polled: when all do, copies land, or nothing ever will."""
         self.idle += polls
         if self.flying:
@@ -230,5 +234,54 @@ class Scheduler:
                 self.idle = 0
                 self.current = None
                 self.land_one()
-        elif self.idle > _POLLS_BEFORE_DEADLOCK * len(self.ready):
+            return
+        if self.idle > _POLLS_BEFORE_RELEASE * len(self.ready) and self._release_joins():
+            self.idle = 0
+        if self.idle > _POLLS_BEFORE_DEADLOCK * len(self.ready):
+            self.stuck_at = self.writes
+            self._repeats(fragment)
+            if all(f.repeats and f.states_at == self.writes for f in self.ready):
+                self._stuck()
+
+    def _repeats(self, fragment: Fragment) -> bool:
+        """Tell whether a fragment comes back to a state that it had since memory last changed.
+
+        Then it goes round for ever; one that counts its polls, or reads the clock, does not.
+        """
+        if fragment.states_at != self.writes or len(fragment.states) > _MOST_STATES:
+            fragment.states_at, fragment.repeats = self.writes, False
+            fragment.states.clear()
+        if not fragment.repeats:
+            state = fragment.state()
+            fragment.repeats = state in fragment.states
+            fragment.states.add(state)
+        return fragment.repeats
+
+    def _release_joins(self) -> bool:
+        warps = {id(f.warp): f.warp for f in self.ready + self.waiting}
+        return any([warp.release_joins() for warp in warps.values()])
+
+    def _stuck(self) -> None:
+        """Nothing can go on as it is: release joins, let waits time out, or it is a deadlock."""
+        self.current = None
+        self.idle = 0
+        self.stuck_at = self.writes
+        if self._release_joins():
+            return
+        timed_out = [
+            f for f in self.waiting if isinstance(f.wait, MBarrier) and not self._repeats(f)
+        ]
+        if not timed_out:
             raise deadlock(self.cluster, self.waiting + self.ready)
+        for fragment in timed_out:
+            fragment.wait, fragment.also, fragment.refused = None, (), True
+        self.waiting = [f for f in self.waiting if f.wait is not None]
+        self.ready += timed_out
+
+    def _check_budget(self) -> None:
+        try:
+            self.budget.check()
+        except Fault:
+            if self.stuck_at == self.writes:
+                raise deadlock(self.cluster, self.waiting + self.ready) from None
+            raise

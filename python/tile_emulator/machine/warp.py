@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_emulator.machine.fences import Fences
 from tile_emulator.order.clock import Clock
 
 if TYPE_CHECKING:
@@ -70,15 +71,19 @@ def first_lane(bits: int) -> int:
 
 
 class LaneWait:
-    """A `.sync` instruction that waits for lanes of its warp."""
+    """An instruction that waits for lanes of its warp."""
 
     def __init__(self, bits: int, name: str) -> None:
         self.bits = bits
         self.name = name
 
 
+class AlignedWait(LaneWait):
+    """An aligned instruction that waits for lanes that left a join later."""
+
+
 class Join:
-    """Where the lanes of a divergent branch meet again."""
+    """Where the lanes of a divergent branch meet again, unless others wait for them meanwhile."""
 
     __slots__ = ("arrived", "calls", "expected", "parent", "pc")
 
@@ -95,7 +100,23 @@ class Join:
 class Fragment:
     """Lanes of one warp that share a program counter (a block of the program)."""
 
-    __slots__ = ("at", "bits", "calls", "join", "mask", "pc", "polls", "quiet", "wait", "warp")
+    __slots__ = (
+        "also",
+        "at",
+        "bits",
+        "calls",
+        "join",
+        "mask",
+        "pc",
+        "polls",
+        "quiet",
+        "refused",
+        "repeats",
+        "states",
+        "states_at",
+        "wait",
+        "warp",
+    )
 
     def __init__(
         self, warp: Warp, pc: int, bits: int, join: Join | None, calls: tuple[tuple[int, Any], ...]
@@ -107,13 +128,26 @@ class Fragment:
         self.join = join
         self.calls = calls
         self.wait: Any = None
+        self.also: tuple[Any, ...] = ()
         self.polls = 0
         self.quiet = 0
+        self.refused = False
+        self.states: set[int] = set()
+        self.states_at = -1
+        self.repeats = False
         self.at: Instruction | None = None
 
     def set_bits(self, bits: int) -> None:
         self.bits = bits
         self.mask = mask_of(bits)
+
+    def state(self) -> int:
+        """Return a hash of what decides how the lanes go on while no memory changes."""
+        warp = self.warp
+        lanes = lanes_of(self.mask)
+        parts = [register[lanes].tobytes() for register in warp.u]
+        parts.append(warp.local[lanes].tobytes())
+        return hash((self.pc, self.calls, *parts))
 
 
 class Warp:
@@ -123,14 +157,15 @@ class Warp:
         "at",
         "cta",
         "f",
+        "fences",
         "fragments",
         "groups",
         "index",
         "keep",
         "live",
         "local",
-        "pending",
         "program",
+        "released",
         "s",
         "thread0",
         "threads",
@@ -150,6 +185,8 @@ class Warp:
         self.s: list[Any] = []
         self.f: list[Any] = []
         self.keep: dict[Any, Any] = {}
+        self.fences = Fences()
+        self.released = False
         program.make_registers(self)
         self.fragments = [Fragment(self, program.entry_pc, bits, None, ())]
         self.groups: list[tuple[int, Clock]] = [(FULL, cta.cluster.first_clock)]
@@ -185,6 +222,49 @@ class Warp:
                 join.expected = join.arrived = 0
                 return
             join = join.parent
+
+    def release_joins(self) -> bool:
+        """Let lanes that have arrived at a join go on alone; returns whether there were any.
+
+        A thread may wait for one of its own warp, so that a join must not hold lanes for ever.
+        """
+        joins: dict[int, Join] = {}
+        for fragment in self.fragments:
+            join = fragment.join
+            while join is not None:
+                if join.arrived:
+                    joins[id(join)] = join
+                join = join.parent
+        for join in joins.values():
+            piece = Fragment(self, join.pc, join.arrived, join.parent, join.calls)
+            join.expected &= ~join.arrived
+            join.arrived = 0
+            self.fragments.append(piece)
+            self.cta.cluster.scheduler.add(piece)
+            self.released = True
+        return bool(joins)
+
+    def gather(self, fragment: Fragment, name: str) -> int:
+        """Wait at an aligned instruction for the lanes that a join did not hold together.
+
+        The last to come takes the others with it, and executes the instruction anew.
+        """
+        here = [fragment]
+        for other in self.fragments:
+            waits = other is not fragment and isinstance(other.wait, AlignedWait)
+            if waits and other.pc == fragment.pc and other.calls == fragment.calls:
+                here.append(other)
+        bits = sum(f.bits for f in here)
+        if bits != self.live or any(f.join is not fragment.join for f in here):
+            fragment.wait = AlignedWait(self.live, name)
+            return BLOCKED
+        for piece in here:
+            self.fragments.remove(piece)
+            self.cta.cluster.scheduler.drop(piece)
+        merged = Fragment(self, fragment.pc, bits, fragment.join, fragment.calls)
+        self.fragments.append(merged)
+        self.cta.cluster.scheduler.add(merged)
+        return DONE
 
     def retire(self, fragment: Fragment, bits: int) -> None:
         """End the threads `bits` of `fragment`."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_emulator.errors import Fault
+from tile_emulator.machine.fences import STRONG_WIDE, WEAK
 from tile_emulator.order.clock import CAUSED, FENCED, SEEN, Clock
 
 if TYPE_CHECKING:
@@ -23,14 +24,33 @@ if TYPE_CHECKING:
 
 Bytes = NDArray[np.bool_]
 _WAIT = "wait on the copy's mbarrier before touching these bytes"
+_WAIT_GROUP = (
+    "execute cp.async.wait_group or wait_all before touching these bytes, and then a barrier where "
+    "other threads touch them"
+)
 _SYNC = "put a barrier (bar.sync, bar.warp.sync, an mbarrier) between the two accesses"
 _FENCE = "execute fence.proxy.async after the ordinary access and before the copy is issued"
-_WIDER = "use .acquire.cluster for the wait and .release.cluster for the arrive"
+_NARROW = ", except by relaxed synchronisation or at too narrow a scope"
+_WIDER = (
+    "between CTAs use .release.cluster and .acquire.cluster, or fences of that scope around "
+    "relaxed synchronisation"
+)
+_OPAQUE = "belongs to a live mbarrier, whose bytes mean nothing, and is read by"
+_APART = "keep data and barriers apart, and check the address and size"
+_FREE_GROUP = "execute cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 before"
 _FREE = "let a thread that has waited for the copy tell the writer so (arrive, cluster barrier)"
 
 
 def _at(index: Any, position: int) -> int:
     return index.start + position if type(index) is slice else int(index[position])
+
+
+def _wait_for(operation: Operation) -> str:
+    return _WAIT if operation.barrier is not None else _WAIT_GROUP
+
+
+def _free(operation: Operation) -> str:
+    return _FREE if operation.barrier is not None else _FREE_GROUP
 
 
 class Conflicts:
@@ -53,16 +73,41 @@ class Conflicts:
         flat = _at(index, position)
         return position, flat, int(threads[position]) - w.thread0
 
+    def _copy(self, number: int) -> Operation:
+        return self.shadow.cluster.operations[-1 - number]
+
     # Ordinary accesses
 
+    def _morally_strong(self, theirs: Any, who: Any, threads: Any, mine: int) -> Bytes:
+        """Tell which strong accesses of others do not race with one of strength `mine`."""
+        strong: Bytes = theirs == STRONG_WIDE
+        if mine == STRONG_WIDE and strong.all():
+            return strong
+        near = (theirs > WEAK) & (self._cta_of(who) == self._cta_of(threads))
+        allowed: Bytes = near | (strong & (mine == STRONG_WIDE))
+        return allowed
+
+    def _cta_of(self, threads: Any) -> Any:
+        cluster = self.shadow.cluster
+        return threads // (cluster.thread_count // cluster.size)
+
+    def _one_of_each_set(self, reader: Any) -> Any:
+        """Replace sets of readers by a member, or by nobody where they are of several CTAs."""
+        result = reader.copy()
+        for number in np.unique(reader[reader < 0]).tolist():
+            members = list(self.shadow.sets[-1 - number])
+            alike = len({self._cta_of(thread) for thread in members}) == 1
+            result[reader == number] = members[0] if alike else -1
+        return result
+
     def read_of_unknown_write(
-        self, w: Warp, index: Any, threads: Any, known: Bytes, strong: bool
+        self, w: Warp, index: Any, threads: Any, known: Bytes, strong: int
     ) -> None:
         shadow = self.shadow
         writer = shadow.writer[index]
         bad = ~known
         if strong:
-            bad = bad & ~(shadow.writer_strong[index] & (writer >= 0))
+            bad = bad & ~self._morally_strong(shadow.writer_strong[index], writer, threads, strong)
         if not bad.any():
             return
         position, flat, lane = self._first(bad, index, threads, w)
@@ -73,8 +118,8 @@ class Conflicts:
             raise Fault(
                 "in-flight",
                 f"{self._place(flat)} is read before its {operation.name} was observed to complete"
-                + (", except at too narrow a scope" if narrow else ""),
-                _WIDER if narrow else _WAIT,
+                + (_NARROW if narrow else ""),
+                _WIDER if narrow else _wait_for(operation),
                 lane,
                 operation.notes(),
             )
@@ -84,35 +129,45 @@ class Conflicts:
         raise Fault(
             "race",
             f"{self._place(flat)} is read, unordered with its write by "
-            f"{self._thread(number, line)}" + (", except at too narrow a scope" if narrow else ""),
+            f"{self._thread(number, line)}" + (_NARROW if narrow else ""),
             _WIDER if narrow else _SYNC,
             lane,
         )
 
-    def read_of_nothing(self, w: Warp, index: Any, threads: Any) -> None:
+    def read_of_nothing(self, w: Warp, index: Any, threads: Any, nbytes: int) -> None:
+        """A load of `nbytes` bytes by each lane; a structure's padding may be among them."""
         shadow = self.shadow
-        bad = ~shadow.written[index]
+        if shadow.barrier[index].any():
+            _, flat, lane = self._first(shadow.barrier[index], index, threads, w)
+            raise Fault("address", f"{self._place(flat)} {_OPAQUE} a load", _APART, lane)
+        nothing = ~shadow.written[index].reshape(-1, nbytes).any(axis=1)
+        if not nothing.any():
+            return
+        bad = np.repeat(nothing, nbytes)
         _position, flat, lane = self._first(bad, index, threads, w)
+        number = int(shadow.writer[flat])
+        copied = "" if number >= 0 else f" to the source of its {self._copy(number).name}"
         fault = Fault(
             "uninitialised-read",
-            f"{self._place(flat)} is read although nothing has been written there",
+            f"{self._place(flat)} is read although nothing has been written " + (copied or "there"),
             "write the bytes first, or check the offset",
             lane,
+            () if number >= 0 else self._copy(number).notes(),
         )
         where = np.arange(index.start, index.stop) if type(index) is slice else index
         shadow.cluster.defer(fault, w.at, w.thread0 + lane, where[bad])
 
     def write_after_unknown_write(
-        self, w: Warp, index: Any, threads: Any, known: Bytes, strong: bool, values: Any
+        self, w: Warp, index: Any, threads: Any, known: Bytes, strong: int, values: Any
     ) -> None:
         shadow = self.shadow
         writer = shadow.writer[index]
         bad = ~known
         if strong:
-            bad = bad & ~(shadow.writer_strong[index] & (writer >= 0))
+            bad = bad & ~self._morally_strong(shadow.writer_strong[index], writer, threads, strong)
         if not shadow.cluster.launch.strict:
             same = shadow.cluster.shared[index] == values.ravel()
-            bad = bad & ~(same & (writer >= 0))
+            bad = bad & ~(same & (writer >= 0) & shadow.written[index])
         if not bad.any():
             return
         position, flat, lane = self._first(bad, index, threads, w)
@@ -123,7 +178,7 @@ class Conflicts:
                 "in-flight",
                 f"{self._place(flat)} is written, unordered with the {operation.name} that writes "
                 "it too",
-                _WAIT,
+                _wait_for(operation),
                 lane,
                 operation.notes(),
             )
@@ -144,7 +199,7 @@ class Conflicts:
         threads: Any,
         reader: Any,
         known: Bytes,
-        strong: bool,
+        strong: int,
     ) -> None:
         shadow = self.shadow
         bad = ~known & (reader >= 0)
@@ -153,7 +208,9 @@ class Conflicts:
             for thread in self._unknown_members(clock, number):
                 bad |= here & (threads != thread)
         if strong:
-            bad = bad & ~shadow.reader_strong[index]
+            bad = bad & ~self._morally_strong(
+                shadow.reader_strong[index], self._one_of_each_set(reader), threads, strong
+            )
         if not bad.any():
             return
         position, flat, lane = self._first(bad, index, threads, w)
@@ -188,7 +245,7 @@ class Conflicts:
                     "in-flight",
                     f"{self._place(flat)} is overwritten while a {operation.name} may still "
                     "read it",
-                    _WIDER if operation.known(clock, CAUSED) else _FREE,
+                    _WIDER if operation.known(clock, CAUSED) else _free(operation),
                     lane,
                     operation.notes(),
                 )
@@ -207,7 +264,23 @@ class Conflicts:
                 )
 
     def write_on_barrier(self, w: Warp, index: Any, threads: Any) -> None:
+        cluster = self.shadow.cluster
         _, flat, lane = self._first(self.shadow.barrier[index], index, threads, w)
+        rank, offset = divmod(flat, cluster.shared_bytes)
+        barrier = cluster.ctas[rank].mbarriers.get(offset & ~7)
+        clock = w.lane_clocks(1 << lane)[0][1]
+        if (
+            barrier is not None
+            and barrier.init_thread != w.thread0 + lane
+            and clock.get(CAUSED, barrier.init_thread) < barrier.init_epoch
+        ):
+            raise Fault(
+                "race",
+                f"{self._place(flat)} is written, unordered with the mbarrier.init there by "
+                f"{self._thread(barrier.init_thread, barrier.init_line)}",
+                _SYNC,
+                lane,
+            )
         raise Fault(
             "address",
             f"{self._place(flat)} belongs to a live mbarrier and is overwritten by an ordinary "
@@ -232,22 +305,26 @@ class Conflicts:
                 before.notes(),
             )
         line = int(self.shadow.writer_line[flat])
+        narrow = operation.clock.get(CAUSED, number) >= int(self.shadow.writer_epoch[flat])
         raise operation.fault(
             "in-flight",
             f"{self._place(flat)} is read by a {operation.name}, unordered with its write by "
-            f"{self._thread(number, line)}",
-            "put a barrier between the writes of the source and the copy",
+            f"{self._thread(number, line)}" + (_NARROW if narrow else ""),
+            _WIDER if narrow else "put a barrier between the writes of the source and the copy",
         )
 
+    def copy_of_barrier(self, operation: Operation, index: slice) -> None:
+        flat = index.start + int(np.argmax(self.shadow.barrier[index]))
+        text = f"{self._place(flat)} {_OPAQUE} a {operation.name}"
+        raise operation.fault("address", text, _APART)
+
     def copy_of_nothing(self, operation: Operation, index: slice) -> None:
-        bad = ~self.shadow.written[index]
-        flat = index.start + int(np.argmax(bad))
         fault = operation.fault(
             "uninitialised-read",
-            f"{self._place(flat)} is copied although nothing has been written there",
+            f"{self._place(index.start)} is copied although nothing has been written there",
             "write the source first, or check its offset and size",
         )
-        where = np.arange(index.start, index.stop)[bad]
+        where = np.arange(index.start, index.stop)
         self.shadow.cluster.defer(fault, operation.at, operation.thread, where)
 
     def unfenced(self, operation: Operation, index: slice, fenced: Bytes, reads: bool) -> None:
@@ -291,7 +368,7 @@ class Conflicts:
                         "in-flight",
                         f"{self._place(flat)} is overwritten by a {operation.name} while a "
                         f"{before.name} may still read it",
-                        _FREE,
+                        _free(before),
                         before.notes(),
                     )
 

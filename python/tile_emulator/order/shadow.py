@@ -40,12 +40,12 @@ class Shadow:
         self.writer = np.full(nbytes, self.nobody, dtype=np.int32)
         self.writer_epoch = np.zeros(nbytes, dtype=np.uint32)
         self.writer_line = np.zeros(nbytes, dtype=np.int32)
-        self.writer_strong = np.zeros(nbytes, dtype=np.bool_)
+        self.writer_strong = np.zeros(nbytes, dtype=np.uint8)
         self.written = np.zeros(nbytes, dtype=np.bool_)
         self.reader = np.full(nbytes, self.nobody, dtype=np.int32)
         self.reader_epoch = np.zeros(nbytes, dtype=np.uint32)
         self.reader_line = np.zeros(nbytes, dtype=np.int32)
-        self.reader_strong = np.zeros(nbytes, dtype=np.bool_)
+        self.reader_strong = np.zeros(nbytes, dtype=np.uint8)
         self.copy_reader = np.full(nbytes, NO_COPY, dtype=np.int32)
         self.barrier = np.zeros(nbytes, dtype=np.bool_)
         self.sets: list[dict[int, int]] = []
@@ -74,7 +74,7 @@ class Shadow:
         return (flat[:, None] + columns).ravel(), threads
 
     def read(
-        self, w: Warp, lanes: NDArray[np.intp], flat: NDArray[np.intp], n: int, strong: bool
+        self, w: Warp, lanes: NDArray[np.intp], flat: NDArray[np.intp], n: int, strong: int
     ) -> None:
         """Check and record that lane `lanes[i]` reads `n` bytes at `flat[i]`."""
         if len(w.groups) > 1:
@@ -90,7 +90,7 @@ class Shadow:
         flat: NDArray[np.intp],
         n: int,
         values: NDArray[np.uint8],
-        strong: bool,
+        strong: int,
     ) -> None:
         """Check and record a write of `values`, of shape (lanes, n)."""
         if len(w.groups) > 1:
@@ -126,14 +126,14 @@ class Shadow:
         lanes: NDArray[np.intp],
         flat: NDArray[np.intp],
         n: int,
-        strong: bool,
+        strong: int,
     ) -> None:
         index, threads = self._select(w, lanes, flat, n)
         known = self._known_writes(clock, index, threads, VISIBLE)
         if not known.all():
             self.conflicts.read_of_unknown_write(w, index, threads, known, strong)
         if not self.written[index].all():
-            self.conflicts.read_of_nothing(w, index, threads)
+            self.conflicts.read_of_nothing(w, index, threads, n)
         line = w.at.line if w.at is not None else 0
         epochs = self.cluster.epoch
         reader = self.reader[index]
@@ -174,7 +174,7 @@ class Shadow:
         lanes: NDArray[np.intp],
         flat: NDArray[np.intp],
         n: int,
-        strong: bool,
+        strong: int,
     ) -> None:
         """Record reads of the same bytes by several lanes."""
         line = w.at.line if w.at is not None else 0
@@ -196,7 +196,7 @@ class Shadow:
         clock: Clock,
         where: NDArray[np.intp],
         threads: tuple[int, ...],
-        strong: bool,
+        strong: int,
         line: int,
     ) -> None:
         """Add `threads` to the readers of bytes that have the same readers so far."""
@@ -233,7 +233,7 @@ class Shadow:
         flat: NDArray[np.intp],
         n: int,
         values: NDArray[np.uint8],
-        strong: bool,
+        strong: int,
     ) -> None:
         index, threads = self._select(w, lanes, flat, n)
         if type(index) is not slice and not strong and len(set(flat.tolist())) < len(flat):
@@ -262,23 +262,28 @@ class Shadow:
         self.reader_epoch[index] = 0
         self.copy_reader[index] = NO_COPY
 
-    def forget(self, start: int, nbytes: int) -> None:
-        """Take bytes as fresh: an mbarrier begins or ends here."""
+    def forget(self, start: int, nbytes: int, thread: int, line: int) -> None:
+        """Let `thread` take what bytes hold away: an mbarrier ends here."""
         index = slice(start, start + nbytes)
-        self.writer[index] = self.nobody
-        self.writer_epoch[index] = 0
+        self.writer[index] = thread
+        self.writer_epoch[index] = self.cluster.epoch[thread]
+        self.writer_line[index] = line
+        self.writer_strong[index] = 0
+        self.written[index] = False
         self.reader[index] = self.nobody
         self.reader_epoch[index] = 0
         self.copy_reader[index] = NO_COPY
 
     def copy_reads(self, operation: Operation, clock: Clock, thread: int, index: slice) -> None:
         """Check and record that a copy issued by `thread` reads the bytes `index`."""
-        known = self._known_writes(clock, index, thread)
+        known = self._known_writes(clock, index, thread, VISIBLE)
         if not known.all():
             self.conflicts.copy_of_unknown_write(operation, index, known)
         if operation.async_proxy:
             self._check_fence(operation, clock, thread, index, reads=True)
-        if not self.written[index].all():
+        if self.barrier[index].any():
+            self.conflicts.copy_of_barrier(operation, index)
+        if operation.target_cta is None and not self.written[index].any():
             self.conflicts.copy_of_nothing(operation, index)
         old = self.copy_reader[index]
         if int(old.max()) < 0:
@@ -319,8 +324,18 @@ class Shadow:
         if not fenced.all():
             self.conflicts.unfenced(operation, index, fenced, reads)
 
-    def copy_writes(self, operation: Operation, clock: Clock, thread: int, index: slice) -> None:
-        """Check and record that a copy issued by `thread` writes the bytes `index`."""
+    def copy_writes(
+        self,
+        operation: Operation,
+        clock: Clock,
+        thread: int,
+        index: slice,
+        source: slice | None = None,
+    ) -> None:
+        """Check and record that a copy issued by `thread` writes the bytes `index`.
+
+        Bytes of a shared `source` that nobody has written stay so where they go.
+        """
         self.conflicts.copy_over_copies(operation, clock, index)
         operation.check_phase(clock)
         if self.barrier[index].any():
@@ -341,8 +356,8 @@ class Shadow:
         self.writer[index] = -1 - operation.number
         self.writer_epoch[index] = 0
         self.writer_line[index] = operation.line
-        self.writer_strong[index] = False
-        self.written[index] = True
+        self.writer_strong[index] = 0
+        self.written[index] = True if source is None else self.written[source]
         self.reader[index] = self.nobody
         self.reader_epoch[index] = 0
         self.copy_reader[index] = NO_COPY

@@ -47,8 +47,8 @@ ST_ASYNC = [
         "  @!%sender bra receive;\n",
     ),
     fault(
-        "sent_to_own_cta", "st_async", "address",
-        "The peer is the sender itself.",
+        "sent_to_own_cta", "st_async", "deadlock",
+        "The peer is the sender itself: the bytes never come to CTA 1.",
         "mov.u32 %peer, 1;", "mov.u32 %peer, 0;",
     ),
     fault(

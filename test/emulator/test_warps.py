@@ -130,9 +130,11 @@ DONE:
 def test_a_sync_instruction_that_lanes_miss_is_reported() -> None:
     body = "setp.lt.u32 %p0, %t, 16; @!%p0 bra L; shfl.sync.idx.b32 %d, %t, 0, 31, -1;\nL:"
     with pytest.raises(te.EmulationError) as caught:
-        lanes(body)
+        lanes(body + " bar.sync 0;")
     assert caught.value.kind == "divergence"
-    assert set(lanes(body.replace("31, -1", "31, 0xffff"))) == {0}
+    assert set(lanes(body.replace("31, -1", "31, 0xffff") + " bar.sync 0;")) == {0}
+    # Nobody waits for lanes that exit.
+    assert set(lanes(body)) == {0}
 
 
 def test_a_sync_instruction_waits_for_lanes_that_come_later() -> None:

@@ -5,7 +5,7 @@
 #ifndef TILE_ANALYSIS_SYNC_FLOW_H
 #define TILE_ANALYSIS_SYNC_FLOW_H
 
-#include "dialect/TileDialect.h"
+#include "lib/Analysis/SyncOps.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -25,28 +25,18 @@ struct SyncState {
   bool startedOnSomePath = false;
   /// A cluster barrier behind which no CTA reaches into another one any more.
   Pending finish = Pending::Done;
-  /// A cluster barrier since the initialisation of each barrier group.
+  /// A cluster barrier since the initialisation of each barrier group; the last
+  /// place is for groups of which nothing is known.
   llvm::SmallVector<Pending> groups;
   /// Groups whose initialisation no fence follows.
   llvm::SmallBitVector unfenced;
-  /// Sources that ordinary stores wrote and no proxy fence follows.
+  /// Sources that ordinary stores wrote and no proxy fence follows; the last
+  /// place is for any shared memory.
   llvm::SmallBitVector written;
 
   /// Takes the worse of both, and returns whether that changed anything.
   bool join(const SyncState &other);
 };
-
-/// Ops that reach into another CTA.
-bool reachesIntoPeer(mlir::Operation *op);
-bool isClusterArrive(mlir::Operation *op);
-bool isClusterWait(mlir::Operation *op);
-bool isInitFence(mlir::Operation *op);
-bool isAsyncProxyFence(mlir::Operation *op);
-/// Ops by which a thread tells others of its CTA that it has come this far.
-bool signalsThreads(mlir::Operation *op);
-
-/// The buffer behind the views that `memref` is made of.
-mlir::Value bufferBehind(mlir::Value memref);
 
 /// Whether `later` can run after `first` in one thread of the kernel with this
 /// `body`.
@@ -59,22 +49,28 @@ public:
   explicit SyncFlow(mlir::Region &body, bool copiesFence = false);
 
   const SyncState &before(mlir::Operation *op) const;
-  /// The barrier group that `op` uses, as a place in `SyncState::groups`.
-  std::optional<unsigned> groupOf(mlir::Operation *op) const;
-  /// The source of `copy`, as a place in `SyncState::written`.
-  unsigned sourceOf(CopyAsyncOp copy) const;
-  /// The sources that `op` writes by ordinary stores.
-  llvm::SmallVector<unsigned> sourcesWrittenBy(mlir::Operation *op) const;
+  /// The barrier groups that `op` may use or initialise, as places in
+  /// `SyncState::groups`.
+  llvm::SmallBitVector groupsOf(mlir::Operation *op) const;
+  /// What `copy` may read, as places in `SyncState::written`.
+  llvm::SmallBitVector sourcesOf(CopyAsyncOp copy) const;
+  /// What `op` may write by ordinary stores, as places in `SyncState::written`.
+  llvm::SmallBitVector writtenBy(mlir::Operation *op) const;
+  /// Whether the source of `copy` may be written and not fenced when control is
+  /// before `before`.
+  bool needsProxyFence(CopyAsyncOp copy, mlir::Operation *before) const;
   /// Whether a remote use has neither peers that run nor a barrier that they
   /// know.
   bool comesTooEarly(mlir::Operation *remote) const;
 
-  /// Ops that reach into a peer, ops that initialise a barrier which is used
-  /// that way, and the ops that end the kernel; in the order of the text.
+  /// Ops that reach into a peer, ops that may initialise a barrier which is
+  /// used that way, and the ops that end the kernel; in the order of the text.
   llvm::SmallVector<mlir::Operation *> remotes, inits, exits;
   llvm::SmallVector<CopyAsyncOp> copies;
 
 private:
+  void findGroups(llvm::ArrayRef<mlir::Operation *> allInits);
+  void findSources();
   SyncState run(mlir::Region &region, const SyncState &in);
   void visit(mlir::Operation *op, SyncState &state);
   void visitRegions(mlir::Operation *op, SyncState &state);
@@ -82,7 +78,10 @@ private:
 
   mlir::Region &body;
   bool copiesFence;
-  llvm::MapVector<mlir::Value, unsigned> groups, sources;
+  /// Declarations, in the order of their places.
+  llvm::SmallVector<mlir::Value> groups, sources;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallBitVector> groupsByOp,
+      sourcesByCopy, writtenByOp;
   llvm::DenseMap<mlir::Operation *, SyncState> states;
 };
 

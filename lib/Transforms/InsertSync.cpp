@@ -55,8 +55,7 @@ static void insertInitFences(Region &body) {
   });
   llvm::MapVector<Block *, Operation *> last;
   for (Operation *init : flow.inits) {
-    unsigned group = *flow.groupOf(init);
-    if (group >= missing.size() || !missing.test(group))
+    if (!missing.anyCommon(flow.groupsOf(init)))
       continue;
     Operation *anchor = outsideLoops(init, body);
     Operation *&known = last[anchor->getBlock()];
@@ -197,16 +196,12 @@ static void insertProxyFences(Region &body) {
   insertBefore(true, [&](Operation *op, const SyncFlow &flow) {
     return signalsThreads(op) &&
            llvm::any_of(flow.copies, [&](CopyAsyncOp copy) {
-             const SyncState &state = flow.before(op);
-             return !state.unreached &&
-                    state.written.test(flow.sourceOf(copy)) &&
-                    mayFollow(op, copy, body);
+             return flow.needsProxyFence(copy, op) && mayFollow(op, copy, body);
            });
   });
   insertBefore(false, [&](Operation *op, const SyncFlow &flow) {
     auto copy = dyn_cast<CopyAsyncOp>(op);
-    return copy && !flow.before(op).unreached &&
-           flow.before(op).written.test(flow.sourceOf(copy));
+    return copy && flow.needsProxyFence(copy, op);
   });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Analysis/SourceWrites.h"
+#include "lib/Analysis/BarrierUses.h"
 #include "lib/Analysis/SyncOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -81,6 +82,36 @@ static bool isFreelyChosen(Value value, Operation *write, Operation *copy) {
   llvm::DenseSet<Value> behindGuards = inputsOf(guards);
   return llvm::none_of(inputsOf(deciders), [&](Value input) {
     return behindGuards.contains(input);
+  });
+}
+
+/// The variant of `copy`, once it is planned or where the kernel names it.
+static StringRef variantOf(CopyAsyncOp copy) {
+  if (copy.getPlan())
+    return copy.getPlan()->getVariant();
+  return copy.getVariant().value_or("");
+}
+
+/// Whether both surely name the same memory, and all of it that counts.
+static bool surelyNameTheSame(Value a, Value b) {
+  Origins one = originsOf(a), other = originsOf(b);
+  return !one.hasUnknown && !other.hasUnknown && one.known.size() == 1 &&
+         other.known.size() == 1 &&
+         declareSameMemory(one.known.front(), other.known.front());
+}
+
+bool tile::surelyReceivesSource(Operation *wait, CopyAsyncOp copy,
+                                ArrayRef<CopyAsyncOp> copies) {
+  Value index = barrierIndexOf(wait);
+  if (!index || variantOf(copy) != "bulk")
+    return false;
+  std::optional<int64_t> place = constantOf(index);
+  return llvm::any_of(copies, [&](CopyAsyncOp incoming) {
+    return place && constantOf(incoming.getBarrierIndex()) == place &&
+           variantOf(incoming) == "st_async" &&
+           surelyNameTheSame(wait->getOperand(0), incoming.getBarriers()) &&
+           bufferBehind(incoming.getDst()) == bufferBehind(copy.getSrc()) &&
+           surelyNameTheSame(incoming.getDst(), copy.getSrc());
   });
 }
 

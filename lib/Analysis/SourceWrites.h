@@ -12,6 +12,11 @@ namespace tile {
 /// the kernel rules out.
 bool surelyWritesSource(mlir::Operation *write, CopyAsyncOp copy);
 
+/// Whether a copy that `wait` surely waits for stores to what `copy` reads
+/// through the async proxy: both variants are known.
+bool surelyReceivesSource(mlir::Operation *wait, CopyAsyncOp copy,
+                          llvm::ArrayRef<CopyAsyncOp> copies);
+
 } // namespace tile
 
 #endif // TILE_ANALYSIS_SOURCE_WRITES_H

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Analysis/SyncFlow.h"
+#include "lib/Analysis/BarrierUses.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -108,6 +109,7 @@ SyncFlow::SyncFlow(Region &body, bool copiesFence)
     return;
   findGroups(allInits);
   findSources();
+  findReceived();
 
   SyncState entry;
   entry.unreached = false;
@@ -181,6 +183,49 @@ void SyncFlow::findSources() {
   });
 }
 
+/// Whether the body of what `op` calls holds an op of that kind, as far as it
+/// is known.
+static bool calls(Operation *op, function_ref<bool(Operation *)> isOne) {
+  auto call = dyn_cast<CallOpInterface>(op);
+  Operation *callee = call ? call.resolveCallable() : nullptr;
+  return callee && callee
+                       ->walk([&](Operation *inner) {
+                         return isOne(inner) ? WalkResult::interrupt()
+                                             : WalkResult::advance();
+                       })
+                       .wasInterrupted();
+}
+
+void SyncFlow::findReceived() {
+  llvm::SmallVector<llvm::SmallBitVector> destinations;
+  for (CopyAsyncOp copy : copies) {
+    Origins origins = originsOf(copy.getDst());
+    llvm::SmallBitVector &places =
+        destinations.emplace_back(placesOf(origins, sources));
+    places.set(sources.size());
+    if (origins.hasUnknown)
+      places.set();
+  }
+  body.walk([&](Operation *op) {
+    if (!waitsForBarrier(op) && !calls(op, waitsForBarrier))
+      return;
+    Origins waited;
+    if (Value index = barrierIndexOf(op))
+      waited = originsOf(op->getOperand(0));
+    else
+      waited.hasUnknown = true;
+    llvm::SmallBitVector waitedGroups = placesOf(waited, groups);
+    if (waited.hasUnknown)
+      waitedGroups.set();
+    llvm::SmallBitVector &received = receivedByOp[op];
+    received.resize(sources.size() + 1);
+    for (auto [copy, destination] : llvm::zip_equal(copies, destinations))
+      if (waitedGroups.anyCommon(groupsOf(copy)) &&
+          (!barrierIndexOf(op) || mayUseSameBarrier(op, copy)))
+        received |= destination;
+  });
+}
+
 const SyncState &SyncFlow::before(Operation *op) const {
   static const SyncState unreached;
   auto found = states.find(op);
@@ -199,6 +244,10 @@ llvm::SmallBitVector SyncFlow::writtenBy(Operation *op) const {
   auto found = writtenByOp.find(op);
   return found == writtenByOp.end() ? llvm::SmallBitVector(sources.size() + 1)
                                     : found->second;
+}
+
+llvm::SmallBitVector SyncFlow::receivedBy(Operation *op) const {
+  return receivedByOp.lookup(op);
 }
 
 bool SyncFlow::needsProxyFence(CopyAsyncOp copy, Operation *before) const {
@@ -267,26 +316,15 @@ void SyncFlow::visitRegions(Operation *op, SyncState &state) {
     state = in;
 }
 
-/// Whether the body of what `call` calls synchronises, as far as it is known.
-static bool calleeSynchronizes(CallOpInterface call) {
-  Operation *callee = call.resolveCallable();
-  return callee && callee
-                       ->walk([](Operation *op) {
-                         return isClusterArrive(op) || isClusterWait(op) ||
-                                        isInitFence(op) || isAsyncProxyFence(op)
-                                    ? WalkResult::interrupt()
-                                    : WalkResult::advance();
-                       })
-                       .wasInterrupted();
-}
-
 void SyncFlow::transfer(Operation *op, SyncState &state) {
   auto move = [](Pending &pending, Pending from, Pending to) {
     if (pending == from)
       pending = to;
   };
-  if (auto call = dyn_cast<CallOpInterface>(op);
-      call && calleeSynchronizes(call)) {
+  if (calls(op, [](Operation *inner) {
+        return isClusterArrive(inner) || isClusterWait(inner) ||
+               isInitFence(inner) || isAsyncProxyFence(inner);
+      })) {
     // What it does is not followed: take it to do everything.
     state.start = state.finish = Pending::Done;
     state.startedOnSomePath = true;
@@ -296,6 +334,7 @@ void SyncFlow::transfer(Operation *op, SyncState &state) {
     return;
   }
   state.written |= writtenBy(op);
+  state.written |= receivedBy(op);
   if (initialisesBarrier(op)) {
     llvm::SmallBitVector initialised = groupsOf(op);
     for (unsigned group : initialised.set_bits())

@@ -30,8 +30,8 @@ struct SyncState {
   llvm::SmallVector<Pending> groups;
   /// Groups whose initialisation no fence follows.
   llvm::SmallBitVector unfenced;
-  /// Sources that ordinary stores wrote and no proxy fence follows; the last
-  /// place is for any shared memory.
+  /// Sources that ordinary stores wrote, or a copy from a peer that was waited
+  /// for, and no proxy fence follows; the last place is for any shared memory.
   llvm::SmallBitVector written;
 
   /// Takes the worse of both, and returns whether that changed anything.
@@ -56,6 +56,10 @@ public:
   llvm::SmallBitVector sourcesOf(CopyAsyncOp copy) const;
   /// What `op` may write by ordinary stores, as places in `SyncState::written`.
   llvm::SmallBitVector writtenBy(mlir::Operation *op) const;
+  /// What a copy may have brought from a peer once `op` has waited for it, as
+  /// places in `SyncState::written`. Nobody on this side knows whether its
+  /// variant stores or goes through the async proxy.
+  llvm::SmallBitVector receivedBy(mlir::Operation *op) const;
   /// Whether the source of `copy` may be written and not fenced when control is
   /// before `before`.
   bool needsProxyFence(CopyAsyncOp copy, mlir::Operation *before) const;
@@ -71,6 +75,7 @@ public:
 private:
   void findGroups(llvm::ArrayRef<mlir::Operation *> allInits);
   void findSources();
+  void findReceived();
   SyncState run(mlir::Region &region, const SyncState &in);
   void visit(mlir::Operation *op, SyncState &state);
   void visitRegions(mlir::Operation *op, SyncState &state);
@@ -81,7 +86,7 @@ private:
   /// Declarations, in the order of their places.
   llvm::SmallVector<mlir::Value> groups, sources;
   llvm::DenseMap<mlir::Operation *, llvm::SmallBitVector> groupsByOp,
-      sourcesByCopy, writtenByOp;
+      sourcesByCopy, writtenByOp, receivedByOp;
   llvm::DenseMap<mlir::Operation *, SyncState> states;
 };
 

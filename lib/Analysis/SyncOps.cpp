@@ -69,6 +69,14 @@ bool tile::initialisesBarrier(Operation *op) {
   return initialisedBy(op) || assemblySays(op, "mbarrier.init.");
 }
 
+bool tile::waitsForBarrier(Operation *op) {
+  return isa<WaitOp, nvgpu::MBarrierTryWaitParityOp, nvgpu::MBarrierTestWaitOp,
+             NVVM::MBarrierTryWaitParityOp, NVVM::MBarrierTryWaitOp,
+             NVVM::MBarrierTestWaitOp>(op) ||
+         assemblySays(op, "mbarrier.try_wait") ||
+         assemblySays(op, "mbarrier.test_wait");
+}
+
 /// Ops on shared memory that neither load nor store in the way of a thread, or
 /// store only what the protocol itself knows of.
 static bool isOfProtocol(Operation *op) {

@@ -23,6 +23,9 @@ bool signalsThreads(mlir::Operation *op);
 mlir::Value initialisedBy(mlir::Operation *op);
 bool initialisesBarrier(mlir::Operation *op);
 
+/// Ops that wait for a phase of a barrier, or ask whether it has completed.
+bool waitsForBarrier(mlir::Operation *op);
+
 /// The buffers and pointers through which `op` stores in the way of a thread.
 llvm::SmallVector<mlir::Value> storeAddresses(mlir::Operation *op);
 

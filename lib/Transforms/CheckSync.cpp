@@ -82,26 +82,29 @@ static void checkProxyFences(const SyncFlow &flow, Region &body,
   body.walk([&](Operation *op) {
     if (isAsyncProxyFence(op))
       fences.push_back(op);
-    else if (flow.writtenBy(op).any())
+    else if (flow.writtenBy(op).any() || flow.receivedBy(op).any())
       writes.push_back(op);
   });
   for (CopyAsyncOp copy : flow.copies) {
     if (!flow.needsProxyFence(copy, copy))
       continue;
     for (Operation *write : writes) {
-      if (!mayFollow(write, copy, body) || !surelyWritesSource(write, copy) ||
+      bool isReceived = surelyReceivesSource(write, copy, flow.copies);
+      if (!mayFollow(write, copy, body) ||
+          (!isReceived && !surelyWritesSource(write, copy)) ||
           llvm::any_of(fences, [&](Operation *fence) {
             return mayFollow(write, fence, body) &&
                    mayFollow(fence, copy, body);
           }))
         continue;
       InFlightDiagnostic diag = report(copy);
-      diag << "source must be fenced for the async proxy once it is written, "
-              "got "
-              "no fence behind the store";
+      diag << "source must be fenced for the async proxy once it is "
+           << (isReceived ? "received" : "written")
+           << ", got no fence behind the " << (isReceived ? "wait" : "store");
       diag.attachNote(write->getLoc())
-          << "let the threads that store here execute nvvm.fence.proxy behind "
-             "it, or give the kernel tile.insert_sync";
+          << "let the threads that " << (isReceived ? "wait" : "store")
+          << " here execute nvvm.fence.proxy behind it, or give the kernel "
+             "tile.insert_sync";
       break;
     }
   }

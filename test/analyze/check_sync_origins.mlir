@@ -306,3 +306,98 @@ gpu.func @one_initialised_too_late(%even: i1, %first: i1, %rank: i32, %x: f32) w
 }
 
 }
+
+// -----
+
+// A tile that came by st.async and is copied on through the async proxy; in the controls it is fenced, or
+// one variant is not known.
+#wg = #gpu.address_space<workgroup>
+!tile = memref<16xf32, #wg>
+!bars = !nvgpu.mbarrier.group<memorySpace = #wg, num_barriers = 2>
+
+gpu.module @kernels {
+
+gpu.func @forwarded(%rank: i32, %x: f32, %even: i1)
+    workgroup(%src: !tile, %dst: !tile, %next: !tile) kernel {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %bars = nvgpu.mbarrier.create -> !bars
+  nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
+  nvgpu.mbarrier.init %bars[%c1], %c1 : !bars
+  nvvm.fence.mbarrier.init
+  nvvm.cluster.arrive
+  nvvm.cluster.wait
+  tile.expect %bars[%c0] for %dst : !bars, !tile
+  tile.expect %bars[%c1] for %next : !bars, !tile
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%c0]) issue(cta) {variant = "st_async"} : !tile to !tile, !bars
+  // expected-note @+1 {{let the threads that wait here execute nvvm.fence.proxy behind it, or give the kernel tile.insert_sync}}
+  tile.wait %bars[%c0] parity(%even) : !bars
+  // expected-warning @+1 {{'tile.copy_async' op source must be fenced for the async proxy once it is received, got no fence behind the wait}}
+  tile.copy_async %dst to %next cta(%rank) mbarrier(%bars[%c1]) {variant = "bulk"} : !tile to !tile, !bars
+  nvvm.cluster.arrive
+  nvvm.cluster.wait
+  gpu.return
+}
+
+gpu.func @forwarded_and_fenced(%rank: i32, %x: f32, %even: i1)
+    workgroup(%src: !tile, %dst: !tile, %next: !tile) kernel {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %bars = nvgpu.mbarrier.create -> !bars
+  nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
+  nvgpu.mbarrier.init %bars[%c1], %c1 : !bars
+  nvvm.fence.mbarrier.init
+  nvvm.cluster.arrive
+  nvvm.cluster.wait
+  tile.expect %bars[%c0] for %dst : !bars, !tile
+  tile.expect %bars[%c1] for %next : !bars, !tile
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%c0]) issue(cta) {variant = "st_async"} : !tile to !tile, !bars
+  tile.wait %bars[%c0] parity(%even) : !bars
+  nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+  tile.copy_async %dst to %next cta(%rank) mbarrier(%bars[%c1]) {variant = "bulk"} : !tile to !tile, !bars
+  nvvm.cluster.arrive
+  nvvm.cluster.wait
+  gpu.return
+}
+
+gpu.func @forwarded_as_it_came(%rank: i32, %x: f32, %even: i1)
+    workgroup(%src: !tile, %dst: !tile, %next: !tile) kernel {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %bars = nvgpu.mbarrier.create -> !bars
+  nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
+  nvgpu.mbarrier.init %bars[%c1], %c1 : !bars
+  nvvm.fence.mbarrier.init
+  nvvm.cluster.arrive
+  nvvm.cluster.wait
+  tile.expect %bars[%c0] for %dst : !bars, !tile
+  tile.expect %bars[%c1] for %next : !bars, !tile
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%c0]) {variant = "bulk"} : !tile to !tile, !bars
+  tile.wait %bars[%c0] parity(%even) : !bars
+  tile.copy_async %dst to %next cta(%rank) mbarrier(%bars[%c1]) {variant = "bulk"} : !tile to !tile, !bars
+  nvvm.cluster.arrive
+  nvvm.cluster.wait
+  gpu.return
+}
+
+gpu.func @forwarded_by_any_variant(%rank: i32, %x: f32, %even: i1)
+    workgroup(%src: !tile, %dst: !tile, %next: !tile) kernel {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %bars = nvgpu.mbarrier.create -> !bars
+  nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
+  nvgpu.mbarrier.init %bars[%c1], %c1 : !bars
+  nvvm.fence.mbarrier.init
+  nvvm.cluster.arrive
+  nvvm.cluster.wait
+  tile.expect %bars[%c0] for %dst : !bars, !tile
+  tile.expect %bars[%c1] for %next : !bars, !tile
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%c0]) issue(cta) {variant = "st_async"} : !tile to !tile, !bars
+  tile.wait %bars[%c0] parity(%even) : !bars
+  tile.copy_async %dst to %next cta(%rank) mbarrier(%bars[%c1]) : !tile to !tile, !bars
+  nvvm.cluster.arrive
+  nvvm.cluster.wait
+  gpu.return
+}
+
+}

@@ -24,10 +24,13 @@ bool SyncState::join(const SyncState &other) {
     mine = std::max(mine, theirs);
   unfenced |= other.unfenced;
   written |= other.written;
+  bool wasOverwritten = overwritten;
+  overwritten |= other.overwritten;
   return std::tie(start, startedOnSomePath, finish, groups) !=
              std::tie(old.start, old.startedOnSomePath, old.finish,
                       old.groups) ||
-         unfenced != old.unfenced || written != old.written;
+         unfenced != old.unfenced || written != old.written ||
+         overwritten != wasOverwritten;
 }
 
 /// Whether a path of at least one edge leads from `from` to `to`.
@@ -110,6 +113,7 @@ SyncFlow::SyncFlow(Region &body, bool copiesFence)
   findGroups(allInits);
   findSources();
   findReceived();
+  findDestinationUses();
 
   SyncState entry;
   entry.unreached = false;
@@ -196,6 +200,35 @@ static bool calls(Operation *op, function_ref<bool(Operation *)> isOne) {
                        .wasInterrupted();
 }
 
+bool tile::dependsOnPeers(Operation *op) {
+  return reachesIntoPeer(op) || waitsForBarrier(op) ||
+         calls(op, reachesIntoPeer) || calls(op, waitsForBarrier);
+}
+
+void SyncFlow::findDestinationUses() {
+  Origins destinations;
+  for (CopyAsyncOp copy : copies)
+    destinations.add(originsOf(copy.getDst()));
+  auto isDestination = [&](Value address) {
+    Origins origins = originsOf(address);
+    return llvm::any_of(origins.known, [&](Value known) {
+      return llvm::any_of(destinations.known, [&](Value destination) {
+        return declareSameMemory(known, destination);
+      });
+    });
+  };
+  body.walk([&](Operation *op) {
+    Origins stored = storedBy(op);
+    bool stores = llvm::any_of(storeAddresses(op), isDestination);
+    if (stores)
+      destinationStores.insert(op);
+    if (stores || stored.hasUnknown ||
+        (destinations.hasUnknown && !stored.empty()) ||
+        llvm::any_of(loadAddresses(op), isDestination))
+      destinationUses.push_back(op);
+  });
+}
+
 void SyncFlow::findReceived() {
   llvm::SmallVector<llvm::SmallBitVector> destinations;
   for (CopyAsyncOp copy : copies) {
@@ -253,6 +286,13 @@ llvm::SmallBitVector SyncFlow::receivedBy(Operation *op) const {
 bool SyncFlow::needsProxyFence(CopyAsyncOp copy, Operation *before) const {
   const SyncState &state = this->before(before);
   return !state.unreached && state.written.anyCommon(sourcesOf(copy));
+}
+
+bool SyncFlow::announces(Operation *op) const {
+  return isa<ArriveOp>(op) ||
+         (isClusterArrive(op) && llvm::any_of(remotes, [&](Operation *remote) {
+            return mayFollow(op, remote, body);
+          }));
 }
 
 bool SyncFlow::comesTooEarly(Operation *remote) const {
@@ -331,10 +371,12 @@ void SyncFlow::transfer(Operation *op, SyncState &state) {
     state.groups.assign(groups.size() + 1, Pending::Done);
     state.unfenced.reset();
     state.written.reset();
+    state.overwritten = false;
     return;
   }
   state.written |= writtenBy(op);
   state.written |= receivedBy(op);
+  state.overwritten |= destinationStores.contains(op);
   if (initialisesBarrier(op)) {
     llvm::SmallBitVector initialised = groupsOf(op);
     for (unsigned group : initialised.set_bits())
@@ -343,8 +385,10 @@ void SyncFlow::transfer(Operation *op, SyncState &state) {
   }
   if (isInitFence(op))
     state.unfenced.reset();
-  if (isAsyncProxyFence(op))
+  if (isAsyncProxyFence(op)) {
     state.written.reset();
+    state.overwritten = false;
+  }
   if (isClusterArrive(op)) {
     move(state.start, Pending::Open, Pending::Arrived);
     for (Pending &group : state.groups)

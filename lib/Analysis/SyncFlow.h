@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallBitVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace tile {
 
@@ -34,9 +35,16 @@ struct SyncState {
   /// for, and no proxy fence follows; the last place is for any shared memory.
   llvm::SmallBitVector written;
 
+  /// Whether ordinary stores wrote a destination and no proxy fence follows.
+  bool overwritten = false;
+
   /// Takes the worse of both, and returns whether that changed anything.
   bool join(const SyncState &other);
 };
+
+/// Ops behind which a peer may be ahead: uses of peers, waits for barriers, and
+/// calls of either.
+bool dependsOnPeers(mlir::Operation *op);
 
 /// Whether `later` can run after `first` in one thread of the kernel with this
 /// `body`.
@@ -63,6 +71,9 @@ public:
   /// Whether the source of `copy` may be written and not fenced when control is
   /// before `before`.
   bool needsProxyFence(CopyAsyncOp copy, mlir::Operation *before) const;
+  /// Whether `op` tells peers that this CTA is ready for copies, or is done
+  /// with earlier ones.
+  bool announces(mlir::Operation *op) const;
   /// Whether a remote use has neither peers that run nor a barrier that they
   /// know.
   bool comesTooEarly(mlir::Operation *remote) const;
@@ -71,11 +82,16 @@ public:
   /// used that way, and the ops that end the kernel; in the order of the text.
   llvm::SmallVector<mlir::Operation *> remotes, inits, exits;
   llvm::SmallVector<CopyAsyncOp> copies;
+  /// Ops that load from or store to destinations of copies in the way of a
+  /// thread, and those of them that surely store.
+  llvm::SmallVector<mlir::Operation *> destinationUses;
+  llvm::SmallPtrSet<mlir::Operation *, 4> destinationStores;
 
 private:
   void findGroups(llvm::ArrayRef<mlir::Operation *> allInits);
   void findSources();
   void findReceived();
+  void findDestinationUses();
   SyncState run(mlir::Region &region, const SyncState &in);
   void visit(mlir::Operation *op, SyncState &state);
   void visitRegions(mlir::Operation *op, SyncState &state);

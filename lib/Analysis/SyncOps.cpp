@@ -129,6 +129,13 @@ SmallVector<Value> tile::storeAddresses(Operation *op) {
   return llvm::filter_to_vector(op->getOperands(), isAddress);
 }
 
+SmallVector<Value> tile::loadAddresses(Operation *op) {
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!effects || isOfProtocol(op))
+    return {};
+  return addressesOf<MemoryEffects::Read>(effects);
+}
+
 /// Whether an instruction of `text` may store to shared memory in the way of a
 /// thread.
 static bool storesToShared(StringRef text) {

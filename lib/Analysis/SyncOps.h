@@ -26,8 +26,10 @@ bool initialisesBarrier(mlir::Operation *op);
 /// Ops that wait for a phase of a barrier, or ask whether it has completed.
 bool waitsForBarrier(mlir::Operation *op);
 
-/// The buffers and pointers through which `op` stores in the way of a thread.
+/// The buffers and pointers through which `op` stores in the way of a thread,
+/// and those through which it loads.
 llvm::SmallVector<mlir::Value> storeAddresses(mlir::Operation *op);
+llvm::SmallVector<mlir::Value> loadAddresses(mlir::Operation *op);
 
 /// The shared memory that `op` may write by ordinary stores; copies, barriers
 /// and fences do not.

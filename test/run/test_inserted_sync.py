@@ -139,10 +139,37 @@ TURNS = f"""
       }}"""
 
 
-def compiled(body: str, ctas: int = 2, *, asks: bool = True) -> mt.Executable:
-    text = PROGRAM.format(body=body, ctas=ctas)
+# Rank 0 copies to rank 1 by st.async, and that one on to rank 2 by bulk copies.
+FORWARD = f"""{INIT}
+      scf.if %is0 {{
+        vector.store %v, %s[%t, %c0] : !tile, !row
+        gpu.barrier
+        tile.copy_async %s to %w cta(%to1) mbarrier(%bars[%c0]) issue(cta)
+            {{variant = "st_async"}} : !tile to !wide, !bars
+      }}
+      scf.if %is1 {{
+        scf.if %first {{
+          tile.expect %bars[%c0] for %w : !bars, !wide
+          tile.wait %bars[%c0] parity(%even) : !bars
+          tile.copy_async %w to %e cta(%to2) mbarrier(%bars[%c0])
+              {{variant = "bulk"}} : !wide to !wide, !bars
+        }}
+      }}
+      scf.if %is2 {{
+        scf.if %first {{ tile.expect %bars[%c0] for %e : !bars, !wide }}
+        tile.wait %bars[%c0] parity(%even) : !bars
+        %o = vector.load %e[%t, %c0] : !wide, !row
+        vector.store %o, %b[%t, %c0] : !global, !row
+      }}"""
+
+# The receiver clears its buffer once the barrier is initialised.
+CLEAR = f"""{INIT}
+      vector.store %zero, %d[%t, %c0] : !tile, !row"""
+
+
+def compiled(body: str, ctas: int = 2) -> mt.Executable:
     with mt.context():
-        return mt.compile(mt.parse(text if asks else text.replace("tile.insert_sync, ", "")))
+        return mt.compile(mt.parse(PROGRAM.format(body=body, ctas=ctas)))
 
 
 def inserted(body: str, ctas: int = 2) -> str:
@@ -169,6 +196,19 @@ def without(line: str, text: str) -> str:
     return kept
 
 
+def with_barrier_before(line: str, text: str) -> str:
+    """Move the first cluster barrier to the first place where that matches."""
+    barrier = re.search(r"^ *nvvm\.cluster\.arrive\n *nvvm\.cluster\.wait\n", text, re.MULTILINE)
+    place = re.search(rf"^ *{line}", text, re.MULTILINE)
+    assert barrier and place and place.start() < barrier.start()
+    return (
+        text[: place.start()]
+        + barrier[0]
+        + text[place.start() : barrier.start()]
+        + text[barrier.end() :]
+    )
+
+
 @pytest.mark.parametrize("body", SOURCES.values(), ids=SOURCES)
 def test_a_source_is_fenced_whatever_it_is_called(body: str, device: str) -> None:
     run(compiled(sending(body)), device)
@@ -187,15 +227,30 @@ def test_barriers_that_take_turns_are_initialised_before_the_cluster_barrier(dev
 
 @pytest.mark.filterwarnings("ignore")
 def test_with_the_cluster_barrier_in_front_of_them_the_emulator_objects() -> None:
-    text = inserted(TURNS)
-    barrier = re.search(r"^ *nvvm\.cluster\.arrive\n *nvvm\.cluster\.wait\n", text, re.MULTILINE)
-    branch = re.search(r"^ *scf\.if .*\n *nvgpu\.mbarrier\.init", text, re.MULTILINE)
-    assert barrier and branch and branch.start() < barrier.start()
-    moved = (
-        text[: branch.start()]
-        + barrier[0]
-        + text[branch.start() : barrier.start()]
-        + text[barrier.end() :]
-    )
+    moved = with_barrier_before(r"scf\.if .*\n *nvgpu\.mbarrier\.init", inserted(TURNS))
     with pytest.raises(mt.Error, match="uninitialised-barrier"):
+        run(moved, "emulator")
+
+
+def test_a_received_tile_is_fenced_before_it_is_copied_on(device: str) -> None:
+    run(compiled(FORWARD, ctas=3), device)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_without_that_fence_the_emulator_objects_to_the_copy() -> None:
+    text = inserted(FORWARD, ctas=3)
+    before, wait, behind = text.partition("tile.wait")
+    with pytest.raises(mt.Error, match="proxy-fence"):
+        run(before + wait + without("nvvm.fence.proxy", behind), "emulator")
+
+
+def test_a_destination_is_cleared_before_peers_copy_into_it(device: str) -> None:
+    run(compiled(sending(STORE + copy("%s"), setup=CLEAR)), device)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_with_the_cluster_barrier_before_that_the_emulator_objects() -> None:
+    text = inserted(sending(STORE + copy("%s"), setup=CLEAR))
+    moved = with_barrier_before(r"vector\.store %\w+, %\w+\[.*workgroup", text)
+    with pytest.raises(mt.Error, match="in-flight"):
         run(moved, "emulator")

@@ -401,3 +401,50 @@ gpu.func @forwarded_by_any_variant(%rank: i32, %x: f32, %even: i1)
 }
 
 }
+
+// -----
+
+// A group that a block was handed is armed by another name; in the control it is not, by any.
+#wg = #gpu.address_space<workgroup>
+!tile = memref<16xf32, #wg>
+!bars = !nvgpu.mbarrier.group<memorySpace = #wg, num_barriers = 1>
+
+gpu.module @kernels {
+
+gpu.func @armed_by_another_name(%even: i1, %rank: i32) workgroup(%src: !tile, %dst: !tile) kernel {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = nvgpu.mbarrier.create -> !bars
+  %other = nvgpu.mbarrier.create -> !bars
+  nvgpu.mbarrier.init %one[%c0], %c1 : !bars
+  nvgpu.mbarrier.init %other[%c0], %c1 : !bars
+  nvvm.fence.mbarrier.init
+  nvvm.cluster.arrive
+  nvvm.cluster.wait
+  tile.expect %one[%c0] for %dst : !bars, !tile
+  tile.expect %other[%c0] for %dst : !bars, !tile
+  cf.cond_br %even, ^use(%one : !bars), ^use(%other : !bars)
+^use(%group: !bars):
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%group[%c0]) : !tile to !tile, !bars
+  nvvm.cluster.arrive
+  nvvm.cluster.wait
+  gpu.return
+}
+
+gpu.func @armed_by_nothing(%rank: i32) workgroup(%src: !tile, %dst: !tile) kernel {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = nvgpu.mbarrier.create -> !bars
+  nvgpu.mbarrier.init %one[%c0], %c1 : !bars
+  nvvm.fence.mbarrier.init
+  nvvm.cluster.arrive
+  nvvm.cluster.wait
+  // expected-warning @+2 {{'tile.copy_async' op completes on a barrier that must be armed, got no op that arms it}}
+  // expected-note @+1 {{let a thread of the receiving CTA execute tile.expect for the destination once a phase}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%one[%c0]) : !tile to !tile, !bars
+  nvvm.cluster.arrive
+  nvvm.cluster.wait
+  gpu.return
+}
+
+}

@@ -35,9 +35,12 @@ std::vector<BarrierUses> tile::collectBarrierUses(Operation *kernel) {
   for (Value group : groups) {
     BarrierUses &uses = result.emplace_back();
     uses.barriers = group;
-    // What an op other than the creation hands out may be used elsewhere.
-    uses.hasOthers = group.getDefiningOp() &&
-                     !group.getDefiningOp<nvgpu::MBarrierCreateOp>();
+    // What comes from an op other than the creation, or from a loop or another
+    // block, may be used by another name.
+    auto argument = dyn_cast<BlockArgument>(group);
+    uses.hasOthers = argument
+                         ? argument.getOwner() != &kernel->getRegion(0).front()
+                         : !group.getDefiningOp<nvgpu::MBarrierCreateOp>();
     SmallVector<Operation *> users(group.getUsers());
     for (Operation *user : llvm::reverse(users))
       classify(user, uses);

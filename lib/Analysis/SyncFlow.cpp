@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Analysis/SyncFlow.h"
+#include "lib/Analysis/BarrierUses.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace tile;
@@ -27,66 +24,13 @@ bool SyncState::join(const SyncState &other) {
     mine = std::max(mine, theirs);
   unfenced |= other.unfenced;
   written |= other.written;
+  bool wasOverwritten = overwritten;
+  overwritten |= other.overwritten;
   return std::tie(start, startedOnSomePath, finish, groups) !=
              std::tie(old.start, old.startedOnSomePath, old.finish,
                       old.groups) ||
-         unfenced != old.unfenced || written != old.written;
-}
-
-/// Whether `op` is assembly that holds `text`.
-static bool assemblySays(Operation *op, StringRef text) {
-  StringAttr code;
-  if (isa<NVVM::InlinePtxOp>(op))
-    code = op->getAttrOfType<StringAttr>("ptxCode");
-  else if (isa<LLVM::InlineAsmOp>(op))
-    code = op->getAttrOfType<StringAttr>("asm_string");
-  return code && code.getValue().contains(text);
-}
-
-bool tile::reachesIntoPeer(Operation *op) {
-  return isa<CopyAsyncOp, ArriveOp>(op);
-}
-
-bool tile::isClusterArrive(Operation *op) {
-  return isa<NVVM::ClusterArriveOp, NVVM::ClusterArriveRelaxedOp>(op) ||
-         assemblySays(op, "barrier.cluster.arrive");
-}
-
-bool tile::isClusterWait(Operation *op) {
-  return isa<NVVM::ClusterWaitOp>(op) ||
-         assemblySays(op, "barrier.cluster.wait");
-}
-
-bool tile::isInitFence(Operation *op) {
-  return isa<NVVM::FenceMbarrierInitOp>(op) ||
-         assemblySays(op, "fence.mbarrier_init");
-}
-
-bool tile::isAsyncProxyFence(Operation *op) {
-  if (auto fence = dyn_cast<NVVM::FenceProxyOp>(op))
-    return fence.getKind() == NVVM::ProxyKind::async ||
-           fence.getKind() == NVVM::ProxyKind::async_shared;
-  return assemblySays(op, "fence.proxy.async");
-}
-
-bool tile::signalsThreads(Operation *op) {
-  return isa<gpu::BarrierOp, NVVM::Barrier0Op, NVVM::BarrierOp,
-             NVVM::BarrierArriveOp, nvgpu::MBarrierArriveOp,
-             nvgpu::MBarrierArriveExpectTxOp, ExpectOp, ArriveOp>(op) ||
-         isClusterArrive(op);
-}
-
-Value tile::bufferBehind(Value memref) {
-  while (Operation *op = memref.getDefiningOp()) {
-    if (auto view = dyn_cast<ViewLikeOpInterface>(op))
-      memref = view.getViewSource();
-    else if (op->getNumOperands() > 0 && isMemoryEffectFree(op) &&
-             isa<BaseMemRefType>(op->getOperand(0).getType()))
-      memref = op->getOperand(0);
-    else
-      break;
-  }
-  return memref;
+         unfenced != old.unfenced || written != old.written ||
+         overwritten != wasOverwritten;
 }
 
 /// Whether a path of at least one edge leads from `from` to `to`.
@@ -127,41 +71,38 @@ bool tile::mayFollow(Operation *first, Operation *later, Region &body) {
   return false;
 }
 
-/// The same value for all ops that name one buffer by symbol, or the dynamic
-/// shared memory.
-static Value oneOf(Value buffer, llvm::MapVector<Value, unsigned> &known) {
-  Operation *op = buffer.getDefiningOp();
-  for (auto [other, index] : known) {
-    Operation *otherOp = other.getDefiningOp();
-    if (!op || !otherOp || op->getName() != otherOp->getName())
-      continue;
-    if (isa<gpu::DynamicSharedMemoryOp>(op))
-      return other;
-    if (auto get = dyn_cast<memref::GetGlobalOp>(op);
-        get &&
-        get.getNameAttr() == cast<memref::GetGlobalOp>(otherOp).getNameAttr())
-      return other;
-  }
-  return buffer;
+/// The place of `declaration`, which is given one where it has none.
+static void addTo(SmallVectorImpl<Value> &places, Value declaration) {
+  if (llvm::none_of(places, [&](Value other) {
+        return declareSameMemory(other, declaration);
+      }))
+    places.push_back(declaration);
+}
+
+/// The places of what is known of `origins`; the one behind the last is for
+/// anything else.
+static llvm::SmallBitVector placesOf(const Origins &origins,
+                                     ArrayRef<Value> places) {
+  llvm::SmallBitVector result(places.size() + 1);
+  for (auto [place, declaration] : llvm::enumerate(places))
+    for (Value known : origins.known)
+      if (declareSameMemory(declaration, known))
+        result.set(place);
+  if (origins.hasUnknown)
+    result.set(places.size());
+  return result;
 }
 
 SyncFlow::SyncFlow(Region &body, bool copiesFence)
     : body(body), copiesFence(copiesFence) {
+  SmallVector<Operation *> allInits;
   body.walk([&](Operation *op) {
     if (reachesIntoPeer(op))
       remotes.push_back(op);
-    if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
+    if (auto copy = dyn_cast<CopyAsyncOp>(op))
       copies.push_back(copy);
-      groups.insert({copy.getBarriers(), groups.size()});
-      Value source = oneOf(bufferBehind(copy.getSrc()), sources);
-      sources.insert({source, sources.size()});
-    } else if (auto arrive = dyn_cast<ArriveOp>(op)) {
-      groups.insert({arrive.getBarriers(), groups.size()});
-    }
-  });
-  body.walk([&](nvgpu::MBarrierInitOp op) {
-    if (groups.contains(op.getBarriers()))
-      inits.push_back(op);
+    if (initialisesBarrier(op))
+      allInits.push_back(op);
   });
   for (Block &block : body)
     if (!block.empty() && block.back().getNumSuccessors() == 0 &&
@@ -169,14 +110,153 @@ SyncFlow::SyncFlow(Region &body, bool copiesFence)
       exits.push_back(&block.back());
   if (remotes.empty())
     return;
+  findGroups(allInits);
+  findSources();
+  findReceived();
+  findDestinationUses();
 
   SyncState entry;
   entry.unreached = false;
   entry.start = entry.finish = Pending::Open;
-  entry.groups.assign(groups.size(), Pending::Done);
-  entry.unfenced.resize(groups.size());
-  entry.written.resize(sources.size());
+  entry.groups.assign(groups.size() + 1, Pending::Done);
+  entry.unfenced.resize(groups.size() + 1);
+  entry.written.resize(sources.size() + 1);
   run(body, entry);
+}
+
+/// The barriers that `remote` arrives on or completes bytes on.
+static Value barriersOf(Operation *remote) {
+  if (auto copy = dyn_cast<CopyAsyncOp>(remote))
+    return copy.getBarriers();
+  return cast<ArriveOp>(remote).getBarriers();
+}
+
+void SyncFlow::findGroups(ArrayRef<Operation *> allInits) {
+  llvm::MapVector<Operation *, Origins> origins;
+  for (Operation *remote : remotes)
+    origins[remote] = originsOf(barriersOf(remote));
+  for (auto &[remote, used] : origins)
+    for (Value known : used.known)
+      addTo(groups, known);
+  bool anyGroup = llvm::any_of(
+      origins, [](const auto &entry) { return entry.second.hasUnknown; });
+  for (Operation *init : allInits) {
+    Origins initialised;
+    if (Value barriers = initialisedBy(init))
+      initialised = originsOf(barriers);
+    else
+      initialised.hasUnknown = true;
+    // A raw pointer is seldom to a barrier of a group: it is taken to be one
+    // where that is known, or where nothing is known of what peers use.
+    bool isUsed = llvm::any_of(initialised.known, [&](Value known) {
+      return llvm::any_of(
+          groups, [&](Value group) { return declareSameMemory(group, known); });
+    });
+    if (!isUsed && !anyGroup &&
+        !(initialised.hasUnknown && isa<nvgpu::MBarrierInitOp>(init)))
+      continue;
+    inits.push_back(init);
+    origins[init] = initialised;
+  }
+  for (auto &[op, of] : origins) {
+    groupsByOp[op] = placesOf(of, groups);
+    if (of.hasUnknown)
+      groupsByOp[op].set();
+  }
+}
+
+void SyncFlow::findSources() {
+  llvm::MapVector<Operation *, Origins> read;
+  for (CopyAsyncOp copy : copies) {
+    read[copy] = originsOf(copy.getSrc());
+    for (Value known : read[copy].known)
+      addTo(sources, known);
+  }
+  for (auto &[copy, origins] : read)
+    sourcesByCopy[copy] = placesOf(origins, sources);
+  body.walk([&](Operation *op) {
+    Origins stored = storedBy(op);
+    if (stored.empty())
+      return;
+    llvm::SmallBitVector &written = writtenByOp[op];
+    written = placesOf(stored, sources);
+    // A source of which nothing is known may be any memory that is written.
+    written.set(sources.size());
+    if (stored.hasUnknown)
+      written.set();
+  });
+}
+
+/// Whether the body of what `op` calls holds an op of that kind, as far as it
+/// is known.
+static bool calls(Operation *op, function_ref<bool(Operation *)> isOne) {
+  auto call = dyn_cast<CallOpInterface>(op);
+  Operation *callee = call ? call.resolveCallable() : nullptr;
+  return callee && callee
+                       ->walk([&](Operation *inner) {
+                         return isOne(inner) ? WalkResult::interrupt()
+                                             : WalkResult::advance();
+                       })
+                       .wasInterrupted();
+}
+
+bool tile::dependsOnPeers(Operation *op) {
+  return reachesIntoPeer(op) || waitsForBarrier(op) ||
+         calls(op, reachesIntoPeer) || calls(op, waitsForBarrier);
+}
+
+void SyncFlow::findDestinationUses() {
+  Origins destinations;
+  for (CopyAsyncOp copy : copies)
+    destinations.add(originsOf(copy.getDst()));
+  auto isDestination = [&](Value address) {
+    Origins origins = originsOf(address);
+    return llvm::any_of(origins.known, [&](Value known) {
+      return llvm::any_of(destinations.known, [&](Value destination) {
+        return declareSameMemory(known, destination);
+      });
+    });
+  };
+  body.walk([&](Operation *op) {
+    Origins stored = storedBy(op);
+    bool stores = llvm::any_of(storeAddresses(op), isDestination);
+    if (stores)
+      destinationStores.insert(op);
+    if (stores || stored.hasUnknown ||
+        (destinations.hasUnknown && !stored.empty()) ||
+        llvm::any_of(loadAddresses(op), isDestination))
+      destinationUses.push_back(op);
+  });
+}
+
+void SyncFlow::findReceived() {
+  llvm::SmallVector<llvm::SmallBitVector> destinations;
+  for (CopyAsyncOp copy : copies) {
+    Origins origins = originsOf(copy.getDst());
+    llvm::SmallBitVector &places =
+        destinations.emplace_back(placesOf(origins, sources));
+    places.set(sources.size());
+    if (origins.hasUnknown)
+      places.set();
+  }
+  body.walk([&](Operation *op) {
+    if (!waitsForBarrier(op) && !calls(op, waitsForBarrier))
+      return;
+    Origins waited;
+    if (Value index = barrierIndexOf(op))
+      waited = originsOf(op->getOperand(0));
+    else
+      waited.hasUnknown = true;
+    llvm::SmallBitVector waitedGroups = placesOf(waited, groups);
+    if (waited.hasUnknown)
+      waitedGroups.set();
+    llvm::SmallBitVector &received = receivedByOp[op];
+    received.resize(sources.size() + 1);
+    for (auto [copy, destination] : llvm::zip_equal(copies, destinations))
+      if (waitedGroups.anyCommon(groupsOf(copy)) &&
+          (!barrierIndexOf(op) || mayUseSameBarrier(op, copy)))
+        received |= destination;
+  });
 }
 
 const SyncState &SyncFlow::before(Operation *op) const {
@@ -185,53 +265,43 @@ const SyncState &SyncFlow::before(Operation *op) const {
   return found == states.end() ? unreached : found->second;
 }
 
-std::optional<unsigned> SyncFlow::groupOf(Operation *op) const {
-  Value barriers;
-  if (auto copy = dyn_cast<CopyAsyncOp>(op))
-    barriers = copy.getBarriers();
-  else if (auto arrive = dyn_cast<ArriveOp>(op))
-    barriers = arrive.getBarriers();
-  else if (auto init = dyn_cast<nvgpu::MBarrierInitOp>(op))
-    barriers = init.getBarriers();
-  auto found = groups.find(barriers);
-  if (found == groups.end())
-    return std::nullopt;
-  return found->second;
+llvm::SmallBitVector SyncFlow::groupsOf(Operation *op) const {
+  return groupsByOp.lookup(op);
 }
 
-unsigned SyncFlow::sourceOf(CopyAsyncOp copy) const {
-  auto known = sources;
-  return sources.find(oneOf(bufferBehind(copy.getSrc()), known))->second;
+llvm::SmallBitVector SyncFlow::sourcesOf(CopyAsyncOp copy) const {
+  return sourcesByCopy.lookup(copy);
+}
+
+llvm::SmallBitVector SyncFlow::writtenBy(Operation *op) const {
+  auto found = writtenByOp.find(op);
+  return found == writtenByOp.end() ? llvm::SmallBitVector(sources.size() + 1)
+                                    : found->second;
+}
+
+llvm::SmallBitVector SyncFlow::receivedBy(Operation *op) const {
+  return receivedByOp.lookup(op);
+}
+
+bool SyncFlow::needsProxyFence(CopyAsyncOp copy, Operation *before) const {
+  const SyncState &state = this->before(before);
+  return !state.unreached && state.written.anyCommon(sourcesOf(copy));
+}
+
+bool SyncFlow::announces(Operation *op) const {
+  return isa<ArriveOp>(op) ||
+         (isClusterArrive(op) && llvm::any_of(remotes, [&](Operation *remote) {
+            return mayFollow(op, remote, body);
+          }));
 }
 
 bool SyncFlow::comesTooEarly(Operation *remote) const {
   const SyncState &state = before(remote);
-  return !state.unreached && (state.start != Pending::Done ||
-                              state.groups[*groupOf(remote)] != Pending::Done);
-}
-
-SmallVector<unsigned> SyncFlow::sourcesWrittenBy(Operation *op) const {
-  SmallVector<Value> targets;
-  if (isa<CallOpInterface>(op)) {
-    llvm::append_range(targets, op->getOperands());
-  } else if (auto effects = dyn_cast<MemoryEffectOpInterface>(op)) {
-    SmallVector<MemoryEffects::EffectInstance> instances;
-    effects.getEffects(instances);
-    for (const MemoryEffects::EffectInstance &instance : instances)
-      if (isa<MemoryEffects::Write>(instance.getEffect()) &&
-          instance.getValue())
-        targets.push_back(instance.getValue());
-  }
-  SmallVector<unsigned> written;
-  auto known = sources;
-  for (Value target : targets) {
-    if (!isa<BaseMemRefType>(target.getType()))
-      continue;
-    auto found = sources.find(oneOf(bufferBehind(target), known));
-    if (found != sources.end())
-      written.push_back(found->second);
-  }
-  return written;
+  return !state.unreached &&
+         (state.start != Pending::Done ||
+          llvm::any_of(groupsOf(remote).set_bits(), [&](unsigned group) {
+            return state.groups[group] != Pending::Done;
+          }));
 }
 
 SyncState SyncFlow::run(Region &region, const SyncState &in) {
@@ -259,8 +329,7 @@ void SyncFlow::visit(Operation *op, SyncState &state) {
   states[op].join(state);
   if (op->getNumRegions() > 0)
     visitRegions(op, state);
-  else
-    transfer(op, state);
+  transfer(op, state);
 }
 
 void SyncFlow::visitRegions(Operation *op, SyncState &state) {
@@ -287,46 +356,39 @@ void SyncFlow::visitRegions(Operation *op, SyncState &state) {
     state = in;
 }
 
-/// Whether the body of what `call` calls synchronises, as far as it is known.
-static bool calleeSynchronizes(CallOpInterface call) {
-  Operation *callee = call.resolveCallable();
-  return callee && callee
-                       ->walk([](Operation *op) {
-                         return isClusterArrive(op) || isClusterWait(op) ||
-                                        isInitFence(op) || isAsyncProxyFence(op)
-                                    ? WalkResult::interrupt()
-                                    : WalkResult::advance();
-                       })
-                       .wasInterrupted();
-}
-
 void SyncFlow::transfer(Operation *op, SyncState &state) {
   auto move = [](Pending &pending, Pending from, Pending to) {
     if (pending == from)
       pending = to;
   };
-  if (auto call = dyn_cast<CallOpInterface>(op);
-      call && calleeSynchronizes(call)) {
+  if (calls(op, [](Operation *inner) {
+        return isClusterArrive(inner) || isClusterWait(inner) ||
+               isInitFence(inner) || isAsyncProxyFence(inner);
+      })) {
     // What it does is not followed: take it to do everything.
     state.start = state.finish = Pending::Done;
     state.startedOnSomePath = true;
-    state.groups.assign(groups.size(), Pending::Done);
+    state.groups.assign(groups.size() + 1, Pending::Done);
     state.unfenced.reset();
     state.written.reset();
+    state.overwritten = false;
     return;
   }
-  for (unsigned source : sourcesWrittenBy(op))
-    state.written.set(source);
-  if (isa<nvgpu::MBarrierInitOp>(op)) {
-    if (std::optional<unsigned> group = groupOf(op)) {
-      state.groups[*group] = Pending::Open;
-      state.unfenced.set(*group);
-    }
+  state.written |= writtenBy(op);
+  state.written |= receivedBy(op);
+  state.overwritten |= destinationStores.contains(op);
+  if (initialisesBarrier(op)) {
+    llvm::SmallBitVector initialised = groupsOf(op);
+    for (unsigned group : initialised.set_bits())
+      state.groups[group] = Pending::Open;
+    state.unfenced |= initialised;
   }
   if (isInitFence(op))
     state.unfenced.reset();
-  if (isAsyncProxyFence(op))
+  if (isAsyncProxyFence(op)) {
     state.written.reset();
+    state.overwritten = false;
+  }
   if (isClusterArrive(op)) {
     move(state.start, Pending::Open, Pending::Arrived);
     for (Pending &group : state.groups)
@@ -346,5 +408,5 @@ void SyncFlow::transfer(Operation *op, SyncState &state) {
   if (reachesIntoPeer(op))
     state.finish = Pending::Open;
   if (auto copy = dyn_cast<CopyAsyncOp>(op); copy && copiesFence)
-    state.written.reset(sourceOf(copy));
+    state.written.reset(sourcesOf(copy));
 }

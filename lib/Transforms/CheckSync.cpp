@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Analysis/BarrierCounts.h"
+#include "lib/Analysis/SourceWrites.h"
 #include "lib/Analysis/SyncFlow.h"
 #include "lib/Analysis/TransactionBytes.h"
 #include "lib/Transforms/Passes.h"
@@ -15,11 +16,27 @@ namespace tile {
 using namespace mlir;
 using namespace tile;
 
+/// Whether `remote` comes before a cluster barrier whichever of its barrier
+/// groups it uses.
+static bool surelyComesTooEarly(const SyncFlow &flow, Operation *remote) {
+  if (!flow.comesTooEarly(remote))
+    return false;
+  const SyncState &state = flow.before(remote);
+  return state.start != Pending::Done ||
+         llvm::all_of(flow.groupsOf(remote).set_bits(), [&](unsigned group) {
+           return state.groups[group] != Pending::Done &&
+                  llvm::any_of(flow.inits, [&](Operation *init) {
+                    llvm::SmallBitVector groups = flow.groupsOf(init);
+                    return groups.count() == 1 && groups.test(group);
+                  });
+         });
+}
+
 /// The first op that reaches into a peer before that one surely runs and knows
 /// its barrier.
 static void checkStart(const SyncFlow &flow, Report report) {
   for (Operation *remote : flow.remotes) {
-    if (!flow.comesTooEarly(remote))
+    if (!surelyComesTooEarly(flow, remote))
       continue;
     InFlightDiagnostic diag = report(remote);
     diag << "must follow a cluster barrier "
@@ -35,14 +52,18 @@ static void checkStart(const SyncFlow &flow, Report report) {
 }
 
 static void checkInitFences(const SyncFlow &flow, Region &body, Report report) {
-  llvm::SmallBitVector missing;
+  llvm::SmallBitVector missing, used;
   body.walk([&](Operation *op) {
     if (isClusterArrive(op) || reachesIntoPeer(op))
       missing |= flow.before(op).unfenced;
   });
+  for (Operation *remote : flow.remotes)
+    if (llvm::SmallBitVector groups = flow.groupsOf(remote); !groups.all())
+      used |= groups;
   for (Operation *init : flow.inits) {
-    unsigned group = *flow.groupOf(init);
-    if (group >= missing.size() || !missing.test(group))
+    llvm::SmallBitVector group = flow.groupsOf(init);
+    if (group.count() != 1 || !group.anyCommon(missing) ||
+        !group.anyCommon(used))
       continue;
     missing.reset(group);
     InFlightDiagnostic diag = report(init);
@@ -61,29 +82,29 @@ static void checkProxyFences(const SyncFlow &flow, Region &body,
   body.walk([&](Operation *op) {
     if (isAsyncProxyFence(op))
       fences.push_back(op);
-    else if (!flow.sourcesWrittenBy(op).empty())
+    else if (flow.writtenBy(op).any() || flow.receivedBy(op).any())
       writes.push_back(op);
   });
   for (CopyAsyncOp copy : flow.copies) {
-    const SyncState &state = flow.before(copy);
-    unsigned source = flow.sourceOf(copy);
-    if (state.unreached || !state.written.test(source))
+    if (!flow.needsProxyFence(copy, copy))
       continue;
     for (Operation *write : writes) {
-      if (!llvm::is_contained(flow.sourcesWrittenBy(write), source) ||
-          !mayFollow(write, copy, body) ||
+      bool isReceived = surelyReceivesSource(write, copy, flow.copies);
+      if (!mayFollow(write, copy, body) ||
+          (!isReceived && !surelyWritesSource(write, copy)) ||
           llvm::any_of(fences, [&](Operation *fence) {
             return mayFollow(write, fence, body) &&
                    mayFollow(fence, copy, body);
           }))
         continue;
       InFlightDiagnostic diag = report(copy);
-      diag << "source must be fenced for the async proxy once it is written, "
-              "got "
-              "no fence behind the store";
+      diag << "source must be fenced for the async proxy once it is "
+           << (isReceived ? "received" : "written")
+           << ", got no fence behind the " << (isReceived ? "wait" : "store");
       diag.attachNote(write->getLoc())
-          << "let the threads that store here execute nvvm.fence.proxy behind "
-             "it, or give the kernel tile.insert_sync";
+          << "let the threads that " << (isReceived ? "wait" : "store")
+          << " here execute nvvm.fence.proxy behind it, or give the kernel "
+             "tile.insert_sync";
       break;
     }
   }

@@ -55,8 +55,7 @@ static void insertInitFences(Region &body) {
   });
   llvm::MapVector<Block *, Operation *> last;
   for (Operation *init : flow.inits) {
-    unsigned group = *flow.groupOf(init);
-    if (group >= missing.size() || !missing.test(group))
+    if (!missing.anyCommon(flow.groupsOf(init)))
       continue;
     Operation *anchor = outsideLoops(init, body);
     Operation *&known = last[anchor->getBlock()];
@@ -70,15 +69,33 @@ static void insertInitFences(Region &body) {
   }
 }
 
-/// Whether `builder` could be moved behind the initialisations in `block`, or
-/// to its start.
+/// Whether `op` holds one that a peer may be ahead of.
+static bool holdsDependence(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return dependsOnPeers(inner) ? WalkResult::interrupt()
+                                     : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether `builder` could be moved behind the initialisations, and what else
+/// comes `earlier`, in `block`, or to its start.
 static bool setPointIn(OpBuilder &builder, Block *block,
-                       ArrayRef<Operation *> inits) {
+                       ArrayRef<Operation *> inits,
+                       ArrayRef<Operation *> earlier = {}) {
   Operation *last = nullptr;
+  auto moveBehind = [&](Operation *anchor) {
+    if (!last || last->isBeforeInBlock(anchor))
+      last = anchor;
+  };
   for (Operation *init : inits)
     if (Operation *anchor = block->findAncestorOpInBlock(*init))
-      if (!last || last->isBeforeInBlock(anchor))
-        last = anchor;
+      moveBehind(anchor);
+  for (Operation *op : earlier)
+    if (Operation *anchor = block->findAncestorOpInBlock(*op);
+        anchor && !holdsDependence(anchor))
+      moveBehind(anchor);
   if (!last) {
     builder.setInsertionPointToStart(block);
     return true;
@@ -120,24 +137,42 @@ static Operation *findTooEarly(Region &body) {
   return found == flow.remotes.end() ? nullptr : *found;
 }
 
-/// Builds the first cluster barrier in `region`, and reports whether every use
-/// then follows it. Where only one branch of an `scf.if` initialises and uses
-/// barriers, the other one takes part as well.
-static bool buildStart(Operation *kernel, Region &region,
-                       ArrayRef<Operation *> inits) {
-  Region &body = kernel->getRegion(0);
+/// Builds a cluster barrier behind `inits` and `earlier`, if every use of a
+/// peer then follows it.
+static bool buildStartBehind(Operation *kernel, Region &region,
+                             ArrayRef<Operation *> inits,
+                             ArrayRef<Operation *> earlier) {
   OpBuilder builder(kernel->getContext());
-  for (Block *block : blocksAfter(inits, kernel, region)) {
-    if (!setPointIn(builder, block, inits))
+  SmallVector<Operation *> all(inits);
+  llvm::append_range(all, earlier);
+  for (Block *block : blocksAfter(all, kernel, region)) {
+    if (!setPointIn(builder, block, inits, earlier))
       continue;
     buildClusterBarrier(builder, kernel->getLoc());
-    if (!findTooEarly(body))
+    if (!findTooEarly(kernel->getRegion(0)))
       return true;
     // Not on the way to every use: take it back.
     Operation *behind = &*builder.getInsertionPoint();
     behind->getPrevNode()->erase();
     behind->getPrevNode()->erase();
   }
+  return false;
+}
+
+/// Builds the first cluster barrier in `region`, and reports whether every use
+/// then follows it. Where only one branch of an `scf.if` initialises and uses
+/// barriers, the other one takes part as well.
+static bool buildStart(Operation *kernel, Region &region,
+                       ArrayRef<Operation *> inits,
+                       ArrayRef<Operation *> earlier) {
+  OpBuilder builder(kernel->getContext());
+  SmallVector<Operation *> here;
+  for (Operation *op : earlier)
+    if (region.isAncestor(op->getParentRegion()))
+      here.push_back(op);
+  if ((!here.empty() && buildStartBehind(kernel, region, inits, here)) ||
+      buildStartBehind(kernel, region, inits, {}))
+    return true;
   if (inits.empty())
     return false;
   auto branches =
@@ -159,13 +194,31 @@ static bool buildStart(Operation *kernel, Region &region,
   }
   builder.setInsertionPointToStart(&other->front());
   buildClusterBarrier(builder, kernel->getLoc());
-  return buildStart(kernel, *initialises, inits);
+  return buildStart(kernel, *initialises, inits, earlier);
+}
+
+/// What uses destinations of copies before any peer can be ahead: a peer may
+/// copy into them once it has passed the first cluster barrier.
+static SmallVector<Operation *> findEarlyUses(const SyncFlow &flow,
+                                              Region &body) {
+  SmallVector<Operation *> dependences;
+  body.walk([&](Operation *op) {
+    if (dependsOnPeers(op))
+      dependences.push_back(op);
+  });
+  return llvm::filter_to_vector(flow.destinationUses, [&](Operation *use) {
+    return llvm::none_of(
+        dependences, [&](Operation *op) { return mayFollow(op, use, body); });
+  });
 }
 
 /// The cluster barrier before the first op that reaches into a peer.
 static LogicalResult insertStart(Operation *kernel, Region &body) {
   Operation *remote = findTooEarly(body);
-  if (!remote || buildStart(kernel, body, SyncFlow(body).inits))
+  if (!remote)
+    return success();
+  SyncFlow flow(body);
+  if (buildStart(kernel, body, flow.inits, findEarlyUses(flow, body)))
     return success();
   InFlightDiagnostic diag = remote->emitOpError(
       "must follow a cluster barrier, and there is no place for one that every "
@@ -197,16 +250,24 @@ static void insertProxyFences(Region &body) {
   insertBefore(true, [&](Operation *op, const SyncFlow &flow) {
     return signalsThreads(op) &&
            llvm::any_of(flow.copies, [&](CopyAsyncOp copy) {
-             const SyncState &state = flow.before(op);
-             return !state.unreached &&
-                    state.written.test(flow.sourceOf(copy)) &&
-                    mayFollow(op, copy, body);
+             return flow.needsProxyFence(copy, op) && mayFollow(op, copy, body);
            });
+  });
+  // Likewise destinations, before peers hear that they may be copied into.
+  insertBefore(false, [&](Operation *op, const SyncFlow &flow) {
+    if (!signalsThreads(op) || !flow.before(op).overwritten)
+      return false;
+    return body
+        .walk([&](Operation *other) {
+          bool isHeard = flow.announces(other) &&
+                         (op == other || mayFollow(op, other, body));
+          return isHeard ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
   });
   insertBefore(false, [&](Operation *op, const SyncFlow &flow) {
     auto copy = dyn_cast<CopyAsyncOp>(op);
-    return copy && !flow.before(op).unreached &&
-           flow.before(op).written.test(flow.sourceOf(copy));
+    return copy && flow.needsProxyFence(copy, op);
   });
 }
 

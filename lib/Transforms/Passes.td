@@ -41,9 +41,14 @@ def TileInsertSync : Pass<"tile-insert-sync"> {
 
     - behind the initialisation of barriers that peers use, `nvvm.fence.mbarrier.init`, and a cluster
       barrier that all threads pass before the first use;
-    - behind ordinary stores to the source of a copy, `nvvm.fence.proxy`, before the threads that stored
-      tell others about it, or before the copy;
+    - behind ordinary stores to the source of a copy, and behind the wait for a tile that is copied on,
+      `nvvm.fence.proxy`, before the threads that stored or waited tell others about it, or before the
+      copy; behind ordinary stores to a destination, before peers hear of them;
     - a cluster barrier before each end of the kernel, early returns included.
+
+    The first cluster barrier comes behind loads from and stores to destinations that precede any use
+    of a peer, where there is such a place. Buffers and barrier groups are followed through views,
+    selections, branches, loops and computed addresses; what is not known may be any.
 
     The cluster barriers are not `aligned`: threads of a warp may come to them one by one. Fails where
     no place is passed by every thread, with the fix. Waits and arrivals are the kernel's own.
@@ -57,9 +62,9 @@ def TileCheckSync : Pass<"tile-check-sync"> {
     Warns, at the op and with the fix, about kernels that would hang or corrupt data: constant bytes
     armed that the copies cannot add up to, barriers that nothing arms, counts that the arrivals of a
     phase cannot reach or that one op exceeds, a missing cluster barrier or fence before the first
-    use of a peer, a missing fence between stores to a source and its copy, a missing cluster
-    barrier at an end of the kernel, a wait on a mapped barrier, and a parity that stays the same
-    while a loop goes through more phases. Says nothing where it is not sure.
+    use of a peer, a missing fence between stores to a source, or its arrival by `st_async`, and its
+    copy, a missing cluster barrier at an end of the kernel, a wait on a mapped barrier, and a parity
+    that stays the same while a loop goes through more phases. Says nothing where it is not sure.
   }];
   let options = [
     Option<"error", "error", "bool", /*default=*/"false", "Fail with errors instead of warning">

@@ -28,7 +28,8 @@
 // MODULE: error: --module is for ptx, cubin, fatbin, got --to nvvm
 // RUN: not tile-compile %s --to header --embed ptx 2>&1 | FileCheck %s --check-prefix=EMBED
 // EMBED: error: --embed is for object, got --to header
-// RUN: tile-compile %s --to object --remarks -o /dev/null
+// RUN: tile-compile %s --to object --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARKED --allow-empty
+// REMARKED-NOT: error
 // RUN: not tile-compile %s --to program --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARKS
 // REMARKS: error: --remarks is for analyze, {{.*}}, fatbin, object, got --to program
 // RUN: not tile-compile %s --to header --line-info 2>&1 | FileCheck %s --check-prefix=LINES

@@ -187,3 +187,18 @@ def test_a_number_that_its_float_type_cannot_hold_is_refused(name: str) -> None:
         for value in beyond:
             with pytest.raises(ValueError, match=rf"argument 0 of '{name}' must be in the range"):
                 program.invoke(name, value, device="emulator")
+
+
+def test_a_host_function_may_not_be_named_as_the_runtime_is() -> None:
+    """The engine would have two of them, and ends the process."""
+    text = (
+        "func.func @NAME(%n: i64) -> i64 { return %n : i64 }\n"
+        "func.func @main() -> i64 attributes {llvm.emit_c_interface} {\n"
+        "  %n = arith.constant 3 : i64\n"
+        "  %m = call @NAME(%n) : (i64) -> i64\n  return %m : i64\n}\n"
+    )
+    assert host_programs.compile_text(text.replace("NAME", "mallow")).invoke("main") == 3
+    for name in ("malloc", "free", "mgpuLaunchKernel"):
+        executable = host_programs.compile_text(text.replace("NAME", name))
+        with pytest.raises(mt.CompileError, match=f"'{name}' has the name of a function of"):
+            executable.invoke("main")

@@ -240,6 +240,7 @@ class Executable:
             return self._functions[name]
 
     def _make_engine(self) -> ExecutionEngine:
+        _check_names(self._module)
         diagnostics: list[str] = []
 
         def keep(diagnostic: ir.Diagnostic) -> bool:
@@ -268,6 +269,19 @@ class Executable:
             engine.raw_register_runtime(name, address)
         engine.initialize()
         return engine
+
+
+def _check_names(module: ir.Module) -> None:
+    """Raise `CompileError` for a function that the engine would have twice, and end the process."""
+    taken = {*ENTRY_POINTS, *HOST_ALLOCATORS}
+    for op in module.body.operations:
+        if op.operation.name == "llvm.func" and op.operation.regions[0].blocks:
+            name = ir.StringAttr(op.operation.attributes["sym_name"]).value
+            if name in taken:
+                raise CompileError(
+                    f"host function '{name}' has the name of a function of the run-time library: "
+                    "rename it"
+                )
 
 
 def _run(driver: int, options: Options, function: Any, packed: Any) -> Failure:

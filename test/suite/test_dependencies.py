@@ -26,8 +26,11 @@ MAY_INCLUDE = {
 }  # fmt: skip
 """What a file of a folder may include, besides the headers of the language and of nanobind."""
 
-MAY_NAME_NVVM = {"lib/Analysis/SyncFlow.cpp", "lib/Analysis/BarrierUses.cpp"}
-"""They read fences and cluster barriers, which kernels write in upstream's nvvm ops."""
+MAY_NAME_NVVM = {
+    "lib/Analysis/BarrierUses.cpp", "lib/Analysis/Origins.cpp", "lib/Analysis/SyncOps.cpp",
+}  # fmt: skip
+"""They read fences, cluster barriers and mapped addresses, which kernels write in upstream's nvvm
+ops."""
 
 MUST_NOT_IMPORT = {
     "python/tile_emulator": {"mlir", "mlir_tile", "tile_tools"},

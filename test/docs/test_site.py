@@ -92,7 +92,10 @@ def test_the_reference_of_the_site_is_complete(site: Path) -> None:
     assert "usage: tile-run" in (site / "reference" / "tools.html").read_text()
 
 
-IN_PYTHON = {"tile-legalize-to-nvvm", "tile-check-target", "tile-to-binary"}
+IN_PYTHON = {
+    *("tile-legalize-to-nvvm", "tile-check-target", "tile-check-kernels"),
+    "tile-to-binary",
+}
 NOT_IN_REFERENCE = {"tile_emulator.KINDS", "tile_emulator.Kernel"}
 """A table, which the page of the emulator explains, and another name of a class."""
 

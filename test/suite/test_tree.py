@@ -11,7 +11,7 @@ from source_tree import PROJECT, source_files
 
 FILES = list(source_files())
 LICENSE = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
-NOT_SOURCES = {".md", ".json", ".npy", ".svg", ".png", ".gitignore", ".lock", ".typed"}
+NOT_SOURCES = {".md", ".json", ".npy", ".svg", ".png", ".gitignore", ".lock", ".typed", "LICENSE"}
 """Pages, which are read as they are, and what has no comments."""
 
 MOST_LINES = 500

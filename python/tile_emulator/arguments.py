@@ -122,12 +122,15 @@ def _number(text: str, digits: str) -> int | float:
     except ValueError:
         pass
     try:
-        return float(digits)
+        value = float(digits)
     except ValueError:
         raise Error(
             f"argument '{text}' must be a .npy file, zeros:, iota: or random[:SEED]:SHAPExDTYPE, a "
             "number with an optional type (i32:5), or hex: and bytes"
         ) from None
+    if math.isinf(value) and "inf" not in digits.lower():
+        raise Error(f"argument '{text}' must be a number that f64 holds")
+    return value
 
 
 def _typed(text: str, kind: str, digits: str) -> Any:

@@ -44,7 +44,7 @@ REFUSED_LAYOUTS = {
     "extent 2^63": (f"<({HUGE + 1}) : (1)>", "integer value too large"),
     "extent 2^62": (f"<({2**62}) : (1)>", "got 4611686018427387904 elements of 2 bytes"),
     "places of one": (f"<({HUGE}) : (0)>", "got 9223372036854775807 elements of 2 bytes"),
-    "size": (f"<({2**32}, {2**31}) : (0, 0)>", "fewer than 2^63 elements (l4)"),
+    "size": (f"<({2**32}, {2**31}) : (0, 0)>", "fewer than 2^63 elements"),
     "stride": (f"<(8) : ({HUGE})>", "fewer than 2^63 elements (l4)"),
     "stride once": (f"<(2) : ({HUGE - 1})>", "must reach fewer than 2^63 bits"),
     "stride below": (f"<(2) : (-{HUGE + 1})>", "fewer than 2^63 elements (l4)"),

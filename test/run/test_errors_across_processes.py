@@ -27,6 +27,7 @@ ERRORS: list[Exception] = [
     mt.KernelTimeout("a", call="emulator", launch=LAUNCH),
     mt.EmulatorError("a", kind="deadlock", launch=LAUNCH),
     mt.DeviceUnavailable("a"),
+    mt.CompileWarning("a"),
     te.Error("a"),
     te.PTXError("a", 3, 4),
     te.LaunchError("a"),

@@ -138,6 +138,9 @@ def _number(text: str) -> int | float:
     except ValueError:
         pass
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
         raise ValueError(f"'{text}' must be {_FORMS}") from None
+    if math.isinf(value) and "inf" not in text.lower():
+        raise ValueError(f"'{text}' must be a number that f64 holds")
+    return value

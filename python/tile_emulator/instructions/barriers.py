@@ -381,6 +381,8 @@ def wait(d: Decoder, ins: Instruction) -> None:
                     done = Clock(caused_rows(done.rows))
                 cluster.acquire(w, bits, done)
         np.copyto(w.u[target], result, where=m)
+        if passed:
+            w.keep.pop("timed out", None)
         if result.any() or (missed and blocking) or fragment.refused:
             fragment.wait, fragment.refused = None, False
             return NEXT

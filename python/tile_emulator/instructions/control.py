@@ -142,7 +142,10 @@ def trap(d: Decoder, ins: Instruction) -> None:
     def step(w: Any, m: Mask) -> None:
         w.at = ins
         lane = int(np.argmax(m)) if m is not True else 0
-        raise Fault("trap", f"{ins.opcode} was executed", "see what the kernel checks there", lane)
+        timed_out = w.keep.get("timed out")
+        notes = (f"before that, {timed_out}",) if timed_out else ()
+        advice = "see what the kernel checks there"
+        raise Fault("trap", f"{ins.opcode} was executed", advice, lane, notes)
 
     d.emit(step)
 

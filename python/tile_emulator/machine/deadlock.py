@@ -40,7 +40,7 @@ def deadlock(cluster: Cluster, stuck: list[Fragment]) -> Fault:
             lane,
             tuple(notes),
         )
-    message, advice = _cause(cluster, chosen)
+    message, advice = cause(cluster, chosen)
     return Fault("deadlock", message, advice, lane, tuple(notes))
 
 
@@ -72,7 +72,8 @@ def _describe(cluster: Cluster, fragment: Fragment) -> str:
     return "polling, and nothing changes"
 
 
-def _cause(cluster: Cluster, chosen: Fragment) -> tuple[str, str]:
+def cause(cluster: Cluster, chosen: Fragment) -> tuple[str, str]:
+    """Return why the wait of a fragment never ends, and what to do about it."""
     wait = chosen.wait
     if isinstance(wait, MBarrier):
         what = f"the wait for phase {wait.phase} of {wait.name} never ends: "

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tile_emulator.engine.operations import PIECE_BYTES, Operation
 from tile_emulator.errors import Fault
 from tile_emulator.limits import MORE_SECONDS, MORE_STEPS
-from tile_emulator.machine.deadlock import deadlock
+from tile_emulator.machine.deadlock import cause, deadlock
 from tile_emulator.machine.mbarrier import MBarrier
 from tile_emulator.machine.warp import BLOCKED, DONE, NEXT, YIELD, Fragment, Warp
 
@@ -274,6 +274,8 @@ class Scheduler:
         if not timed_out:
             raise deadlock(self.cluster, self.waiting + self.ready)
         for fragment in timed_out:
+            # A kernel that counts its tries may trap next.
+            fragment.warp.keep["timed out"] = cause(self.cluster, fragment)[0]
             fragment.wait, fragment.also, fragment.refused = None, (), True
         self.waiting = [f for f in self.waiting if f.wait is not None]
         self.ready += timed_out

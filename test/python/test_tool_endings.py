@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -29,11 +31,18 @@ MODULES = {
 
 
 def run(command: str, **environment: str) -> tuple[int, str, str]:
-    """Run a shell command in which $TOOL is a tool; return status, stdout and stderr."""
-    variables = {name.upper(): f"{sys.executable} -m {module}" for name, module in MODULES.items()}
+    """Run a shell command in which $TOOL is a tool; return status, stdout and stderr.
+
+    Names of files stand there quoted, as they may have spaces.
+    """
+    python = shlex.quote(sys.executable)
+    words = {name.upper(): f"{python} -m {module}" for name, module in MODULES.items()}
+    words |= {name: shlex.quote(value) for name, value in environment.items()}
+    words.setdefault("FILE", shlex.quote(EXAMPLE))
+    command = re.sub(r"\$([A-Z]+)\b", lambda match: words[match[1]], command)
     clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     done = subprocess.run(
-        ["bash", "-c", command], env={**clean, **variables, "FILE": EXAMPLE, **environment},
+        ["bash", "-c", command], env={**clean, **environment},
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert "Traceback" not in done.stderr

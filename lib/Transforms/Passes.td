@@ -85,6 +85,14 @@ def TileAttachTarget : Pass<"tile-attach-target", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
+def TileCheckMemRefs : Pass<"tile-check-memrefs"> {
+  let summary = "Refuse, at their place, accesses on which upstream's conversions end the process";
+  let description = [{
+    Loads and stores of integers of less than a byte other than 4 bits, and subviews that drop some
+    dimensions of one element, keep others, and step in one of them by something else than 1.
+  }];
+}
+
 def TileCheckLowered : Pass<"tile-check-lowered"> {
   let summary = "Refuse, at its place, what the translation to LLVM IR would not know";
   let description = [{

@@ -71,6 +71,7 @@ def nvvm(options: Options) -> str:
             target,
             "tile-check-target",
             "tile-check-kernels",
+            "tile-check-memrefs",
             "convert-nvgpu-to-nvvm",
             "tile-place-shared-memory",
             "convert-vector-to-scf",

@@ -28,12 +28,14 @@ static LayoutAttr unwrapLayout(MlirAttribute attribute) {
   return mlir::cast<LayoutAttr>(unwrap(attribute));
 }
 
-/// Appends the numbers of an entry; `nesting` says where the parentheses stand.
-static void readEntry(nb::handle entry, Numbers &numbers, std::string &nesting,
-                      int depth = 0) {
-  if (nb::isinstance<nb::int_>(entry)) {
+/// Appends the numbers of an entry of the argument `name`, integers of any kind
+/// as NumPy's; `nesting` says where the parentheses stand.
+static void readEntry(const char *name, nb::handle entry, Numbers &numbers,
+                      std::string &nesting, int depth = 0) {
+  nb::object index = nb::steal(PyNumber_Index(entry.ptr()));
+  if (index) {
     int64_t number = 0;
-    if (!nb::try_cast<int64_t>(entry, number))
+    if (!nb::try_cast<int64_t>(index, number))
       throw nb::value_error("extents and strides must fit 64 bits");
     numbers.push_back(number);
     nesting += '.';
@@ -42,9 +44,16 @@ static void readEntry(nb::handle entry, Numbers &numbers, std::string &nesting,
   if (depth > LayoutAttr::kMaxNesting)
     throw nb::value_error("shape and stride must not be nested deeper than the "
                           "attribute's text");
+  PyErr_Clear();
+  if (!nb::isinstance<nb::sequence>(entry) || nb::isinstance<nb::str>(entry))
+    throw nb::type_error(
+        (std::string(name) +
+         " must be ints, or sequences of ints, by dimension, got " +
+         nb::cast<std::string>(nb::repr(entry)))
+            .c_str());
   nesting += '(';
-  for (nb::handle part : nb::cast<nb::sequence>(entry))
-    readEntry(part, numbers, nesting, depth + 1);
+  for (nb::handle part : nb::borrow<nb::sequence>(entry))
+    readEntry(name, part, numbers, nesting, depth + 1);
   nesting += ')';
 }
 
@@ -78,11 +87,11 @@ static MlirAttribute make(nb::sequence shape, nb::sequence stride,
   std::string shapeNesting, strideNesting;
   for (nb::handle entry : shape) {
     size_t before = extents.size();
-    readEntry(entry, extents, shapeNesting);
+    readEntry("shape", entry, extents, shapeNesting);
     counts.push_back(extents.size() - before);
   }
   for (nb::handle entry : stride)
-    readEntry(entry, strides, strideNesting);
+    readEntry("stride", entry, strides, strideNesting);
   if (shapeNesting != strideNesting)
     throw nb::value_error("shape and stride must have the same nesting");
   Numbers bits;

@@ -2,14 +2,12 @@
 """Makes the dialect, the passes and the pipelines known to the installed `mlir` package."""
 
 import functools
-import operator
 from typing import Any
 
 from mlir import _mlir_libs, ir
 from mlir._mlir_libs import _mlir
 
 from . import _tile, scripted
-from .validation import wrong_type
 
 
 def register() -> None:
@@ -23,7 +21,6 @@ def register() -> None:
     )
     from . import pipeline  # noqa: F401  (registers by being imported)
 
-    _name_arguments_of_layouts()
     _tile.LayoutAttr._repr_html_ = _layout_html
     _tile.CopyPlanAttr._repr_html_ = _plan_html
 
@@ -50,38 +47,6 @@ def _keep_contexts_to_one_thread() -> None:
             self.enable_multithreading(False)
 
     ir.Context.__init__ = make_with_one_thread
-
-
-def _name_arguments_of_layouts() -> None:
-    """Let `LayoutAttr.get` take integers of any kind, as NumPy's, and name what else it is given.
-
-    The compiled function ends with a failed cast over both.
-    """
-    make: Any = _tile.LayoutAttr.get
-
-    @functools.wraps(make, assigned=["__name__", "__doc__"])
-    def get(shape: Any, stride: Any, *args: Any, **options: Any) -> Any:
-        try:
-            return make(shape, stride, *args, **options)
-        except RuntimeError as error:
-            if "bad_cast" not in str(error):
-                raise
-        shape, stride = (_nested(*given) for given in (("shape", shape), ("stride", stride)))
-        return make(shape, stride, *args, **options)
-
-    _tile.LayoutAttr.get = staticmethod(get)  # type: ignore[method-assign]
-
-
-def _nested(argument: str, given: Any) -> list[Any]:
-    def plain(entry: Any) -> Any:
-        if isinstance(entry, list | tuple):
-            return tuple(map(plain, entry))
-        try:
-            return operator.index(entry)
-        except TypeError:
-            raise wrong_type(argument, "ints, or sequences of ints, by dimension", given) from None
-
-    return [plain(entry) for entry in given]
 
 
 def _legalize_to_nvvm(module: ir.Operation) -> None:

@@ -181,13 +181,13 @@ BUILT: list[tuple[Callable[[], object], Callable[[], object], type[Exception], s
         lambda: LayoutAttr.get([np.int64(8), (2, np.int8(4))], [np.int64(1), (8, 16)]),
         lambda: LayoutAttr.get([8.0], [1]),
         TypeError,
-        "shape must be ints, or sequences of ints, by dimension, got [8.0]",
+        "shape must be ints, or sequences of ints, by dimension, got 8.0",
     ),
     (
         lambda: LayoutAttr.get(np.array([8, 4]), np.array([1, 8])),  # type: ignore[arg-type]
         lambda: LayoutAttr.get([8], [None]),
         TypeError,
-        "stride must be ints, or sequences of ints, by dimension, got [None]",
+        "stride must be ints, or sequences of ints, by dimension, got None",
     ),
 ]
 

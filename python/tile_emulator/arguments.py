@@ -139,16 +139,18 @@ def _typed(text: str, kind: str, digits: str) -> Any:
     if kind not in _TYPES:
         raise Error(f"argument '{text}' has an unknown type '{kind}', known: {', '.join(_TYPES)}")
     dtype = _TYPES[kind]
-    try:
-        if kind in _FLOATS or kind == "bf16":
+    misfit = Error(f"argument '{text}' does not fit its type")
+    if kind in _FLOATS or kind == "bf16":
+        try:
             rounded = _rounded(np.float64(value), kind)[()]
-            is_infinite = rounded & 0x7FFF == 0x7F80 if kind == "bf16" else np.isinf(rounded)
-            if math.isinf(value) or not is_infinite:
-                return rounded
-        else:
-            limits = (0, 1) if kind == "i1" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-            if int(value) == value and limits[0] <= value <= limits[1]:
-                return dtype.type(int(value))
-    except (ValueError, OverflowError):
-        pass  # NaN and infinity as integers, and integers beyond f64
-    raise Error(f"argument '{text}' does not fit its type")
+        except OverflowError:  # an integer beyond f64
+            raise misfit from None
+        is_infinite = rounded & 0x7FFF == 0x7F80 if kind == "bf16" else np.isinf(rounded)
+        if is_infinite and not math.isinf(value):
+            raise misfit
+        return rounded
+    limits = (0, 1) if kind == "i1" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    # NaN lies between no limits.
+    if not limits[0] <= value <= limits[1] or value != int(value):
+        raise misfit
+    return dtype.type(int(value))

@@ -9,7 +9,6 @@ and `--stats`. What it shares with `tile-run` means the same there.
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import re
 import sys
@@ -19,6 +18,15 @@ from importlib.metadata import PackageNotFoundError, version
 
 from tile_emulator.errors import Error
 from tile_emulator.limits import DEFAULT_MAX_SECONDS, DEFAULT_MAX_STEPS
+from tile_emulator.usage import (
+    check_indices,
+    file_name,
+    index_pair,
+    indexed_file,
+    positive,
+    schedule,
+    seconds,
+)
 
 EPILOG = """\
 argument forms:
@@ -45,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--version", action="version", version=f"%(prog)s {_version()}")
-    add("file", metavar="FILE.ptx", type=_file, help="PTX text; - reads standard input")
+    add("file", metavar="FILE.ptx", type=file_name, help="PTX text; - reads standard input")
     add("--entry", metavar="NAME", help="the kernel; needed where the file has several")
     for name, text in (("grid", "CTAs"), ("block", "threads of a CTA")):
         add(
@@ -74,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="I=FILE",
-        type=_save,
+        type=indexed_file,
         help="write argument I to FILE as .npy afterwards",
     )
     add(
@@ -82,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="I=J",
-        type=_expect,
+        type=index_pair,
         help="fail unless argument I equals argument J afterwards, element by element; NaN equals "
         "NaN",
     )
@@ -90,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         "--schedule",
         default="eager",
         metavar="S",
-        type=_schedule,
+        type=schedule,
         help="the order in which warps and copies take turns: eager, late, random:SEED, or "
         "explore:N for N of them (default eager)",
     )
@@ -102,14 +110,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     add(
         "--max-steps",
-        type=_positive,
+        type=positive,
         default=DEFAULT_MAX_STEPS,
         metavar="N",
         help="end after so many instructions of warps (default %(default)s)",
     )
     add(
         "--max-seconds",
-        type=_seconds,
+        type=seconds,
         default=DEFAULT_MAX_SECONDS,
         metavar="S",
         help="end after so many seconds (default %(default)g)",
@@ -123,12 +131,6 @@ def _version() -> str:
         return version("mlir-tile")
     except PackageNotFoundError:  # the package also works where it was only copied to
         return "of no installed package"
-
-
-def _file(text: str) -> str:
-    if not text:
-        raise argparse.ArgumentTypeError("must be the name of a file, got ''")
-    return text
 
 
 def _dimensions(text: str) -> tuple[int, int, int]:
@@ -149,55 +151,11 @@ def _natural(text: str) -> int:
     return int(text)
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"must be a number of 1 or more, got '{text}'")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a positive number of seconds, got '{text}'")
-    return value
-
-
-def _schedule(text: str) -> str:
-    from tile_emulator.device import policies
-
-    try:
-        policies(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return text
-
-
-def _save(text: str) -> tuple[int, str]:
-    index, equals, file = text.partition("=")
-    if not equals or not index.isdecimal() or not file:
-        raise argparse.ArgumentTypeError(f"must be I=FILE, got '{text}'")
-    return int(index), file
-
-
-def _expect(text: str) -> tuple[int, int]:
-    left, equals, right = text.partition("=")
-    if not equals or not left.isdecimal() or not right.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be I=J, got '{text}'")
-    return int(left), int(right)
-
-
 def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
     """Return the options; end with a usage error if one names an argument that is not there."""
     usage = _parser()
     options = usage.parse_args(argv)
-    named = [index for index, _ in options.save]
-    named += [index for pair in options.expect for index in pair]
-    for index in named:
-        if index >= len(options.arg):
-            usage.error(f"argument {index} is not there: {len(options.arg)} are given")
+    check_indices(usage, options)
     return options
 
 

@@ -9,11 +9,13 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tile_emulator.usage import file_name
+
 from .errors import report
 from .progress import shown
 from .source import read
 from .startup import begin, import_mlir_without_numpy
-from .usage import check_outputs, file_name
+from .usage import check_outputs
 from .version import PrintVersion
 
 if TYPE_CHECKING:

@@ -9,9 +9,11 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from tile_emulator.usage import file_name, positive
+
 from .errors import report
 from .startup import begin, import_mlir_without_numpy
-from .usage import check_outputs, file_name
+from .usage import check_outputs
 from .version import PrintVersion
 
 if TYPE_CHECKING:
@@ -107,13 +109,6 @@ def drawn(text: str) -> int:
     if number > MOST_DRAWN:
         raise argparse.ArgumentTypeError(f"must be {MOST_DRAWN} at most, got '{text}'")
     return number
-
-
-def positive(text: str) -> int:
-    """Parse a number of 1 or more."""
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"must be a number of 1 or more, got '{text}'")
-    return int(text)
 
 
 def name(text: str) -> str:

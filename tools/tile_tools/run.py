@@ -10,11 +10,20 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tile_emulator.usage import (
+    check_indices,
+    file_name,
+    index_pair,
+    indexed_file,
+    schedule,
+    seconds,
+)
+
 from .errors import report
 from .progress import shown
 from .source import read
 from .startup import begin
-from .usage import check_outputs, file_name, seconds
+from .usage import check_outputs
 from .version import PrintVersion
 
 if TYPE_CHECKING:
@@ -54,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
         "--arg", action="append", default=[], metavar="A", help="next argument, see below"
     )
     made.add_argument(
-        "--save", action="append", default=[], metavar="I=FILE", type=indexed_path,
+        "--save", action="append", default=[], metavar="I=FILE", type=indexed_file,
         help="write argument I to FILE as .npy afterwards",
     )  # fmt: skip
     made.add_argument(
@@ -90,14 +99,6 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def indexed_path(text: str) -> tuple[int, str]:
-    """Parse `I=FILE`."""
-    index, equals, path = text.partition("=")
-    if not equals or not index.isdecimal() or not path:
-        raise argparse.ArgumentTypeError(f"must be I=FILE, got '{text}'")
-    return int(index), path
-
-
 def device_name(text: str) -> str:
     """Take the name of a device, whether or not it is there."""
     if not re.fullmatch(r"auto|emulator|cuda(:\d+)?", text):
@@ -105,37 +106,11 @@ def device_name(text: str) -> str:
     return text
 
 
-def schedule(text: str) -> str:
-    """Take a schedule that the emulator knows."""
-    try:
-        from tile_emulator.device import policies
-    except ImportError:
-        return text  # without the emulator: what runs it says so
-
-    try:
-        policies(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return text
-
-
-def index_pair(text: str) -> tuple[int, int]:
-    """Parse `I=J`."""
-    left, equals, right = text.partition("=")
-    if not equals or not left.isdecimal() or not right.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be I=J, got '{text}'")
-    return int(left), int(right)
-
-
 def parsed(argv: list[str] | None) -> argparse.Namespace:
     """Return the options; end with a usage error if one names an argument that is not there."""
     usage = parser()
     options = usage.parse_args(argv)
-    named = [index for index, _ in options.save]
-    named += [index for pair in options.expect for index in pair]
-    for index in named:
-        if index >= len(options.arg):
-            usage.error(f"argument {index} is not there: {len(options.arg)} are given")
+    check_indices(usage, options)
     if options.device.startswith("cuda") and (options.schedule or options.checks):
         usage.error(f"--schedule and --checks are the emulator's, got --device {options.device}")
     check_outputs(usage, options.file, [("--save", path) for _, path in options.save])

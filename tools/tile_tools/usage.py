@@ -4,27 +4,8 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 from collections.abc import Sequence
-
-
-def file_name(text: str) -> str:
-    """Take the name of a file, or `-`."""
-    if not text:
-        raise argparse.ArgumentTypeError("must be the name of a file, got ''")
-    return text
-
-
-def seconds(text: str) -> float:
-    """Take a time."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a positive number of seconds, got '{text}'")
-    return value
 
 
 def check_outputs(

@@ -14,10 +14,6 @@ LICENSE = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 NOT_SOURCES = {".md", ".json", ".npy", ".svg", ".png", ".gitignore", ".lock", ".typed", "LICENSE"}
 """Pages, which are read as they are, and what has no comments."""
 
-MOST_LINES = 500
-PASTED = {"test/emulator/ptx", "test/emulator/compiled"}
-"""Folders of PTX that a compiler wrote, and of the CUDA that it was made of."""
-
 
 def has_license(text: str) -> bool:
     return LICENSE in "".join(text.splitlines(keepends=True)[:3])
@@ -27,10 +23,6 @@ def is_source(path: Path) -> bool:
     if path.is_relative_to("test/fuzz/corpus"):
         return False  # inputs as they were found
     return (path.suffix or path.name) not in NOT_SOURCES and path.name != ".clang-format"
-
-
-def lines(path: Path) -> int:
-    return len((PROJECT / path).read_text().splitlines())
 
 
 def test_each_source_file_names_its_license() -> None:
@@ -44,12 +36,6 @@ def test_a_missing_license_is_found() -> None:
     assert has_license(f"#!/bin/sh\n# {LICENSE}\n")
     assert not has_license(f"# {LICENSE.replace('2.0', '1.0')}\n")
     assert not has_license("\n" * 3 + f"# {LICENSE}\n")
-
-
-def test_no_file_is_long() -> None:
-    own = [path for path in FILES if path.suffix != ".md" and str(path.parent) not in PASTED]
-    assert len(own) > 300
-    assert [str(path) for path in own if lines(path) > MOST_LINES] == []
 
 
 README = (PROJECT / "README.md").read_text()

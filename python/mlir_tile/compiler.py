@@ -68,9 +68,12 @@ def _check_extents(text: str | bytes, name: str) -> None:
     """
     content = text.encode() if isinstance(text, str) else text
     for memref in _EXTENTS.finditer(content):
+        begin = content.rfind(b"\n", 0, memref.start()) + 1
+        if b"//" in content[begin : memref.start()]:
+            continue
         if math.prod(int(extent) or 1 for extent in _NUMBER.findall(memref[1])) >= 1 << 63:
             line = content.count(b"\n", 0, memref.start()) + 1
-            column = memref.start() - content.rfind(b"\n", 0, memref.start())
+            column = memref.start() - begin + 1
             error = f"{name}:{line}:{column}: error: memref must have fewer than 2^63 elements"
             raise CompileError(error, [error])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measure how long each stage of the compilation takes, and a start with the cache, on the CPU.
+"""Measure how long each stage of the compilation takes, and the start of a process, on the CPU.
 
     python benchmarks/compile.py [--json OUT.json] [--runs N] [--start]
 
@@ -7,7 +7,7 @@ The programs are the demonstration, and a kernel with 64 copies of each variant.
 upstream's `gpu-lower-to-nvvm-pipeline` on what the legalization made of the same kernel, and where
 Triton is installed, what it takes for a kernel that copies a block. Times are processor time of the
 whole process, so that other work on the machine counts little. `--start` measures
-fresh processes instead: without the cache on disk, with an empty and with a filled one.
+fresh processes instead, by the clock on the wall.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import resource
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -138,32 +137,21 @@ began = time.perf_counter()
 import mlir_tile as mt
 imported = time.perf_counter()
 with mt.context():
-    mt.compile(mt.parse({text!r}), cache={cache})
+    mt.compile(mt.parse({text!r}))
 print(1000 * (imported - began), 1000 * (time.perf_counter() - imported))
 """
 
 
 def starts_of(text: str, runs: int) -> dict[str, float]:
     """Return the milliseconds that importing, and then compiling, take in a fresh process."""
-    times: dict[str, list[float]] = {}
 
-    def start(name: str, cache: bool, folder: str) -> None:
-        done = subprocess.run(
-            [sys.executable, "-c", START.format(text=text, cache=cache)],
-            env={**os.environ, "TILE_CACHE_DIR": folder},
-            stdout=subprocess.PIPE,
-            check=True,
-        )
-        imported, compiled = map(float, done.stdout.split())
-        times.setdefault("import", []).append(imported)
-        times.setdefault(name, []).append(compiled)
+    def start() -> list[float]:
+        command = [sys.executable, "-W", "ignore", "-c", START.format(text=text)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+        return [float(time) for time in done.stdout.split()]
 
-    for _ in range(runs):
-        with tempfile.TemporaryDirectory() as folder:
-            start("no cache", False, folder)
-            start("empty", True, folder)
-            start("filled", True, folder)
-    return {name: statistics.median(measured) for name, measured in times.items()}
+    imported, compiled = zip(*(start() for _ in range(runs)), strict=True)
+    return {"import": statistics.median(imported), "compile": statistics.median(compiled)}
 
 
 def main() -> int:
@@ -181,7 +169,7 @@ def main() -> int:
     columns = ["parse", *STAGES, "upstream"]
     measure = stages_of
     if options.start:
-        columns, measure = ["import", "no cache", "empty", "filled"], starts_of
+        columns, measure = ["import", "compile"], starts_of
     print(f"{'milliseconds to':30}" + "".join(f"{name:>10}" for name in columns))
     for name, text in programs.items():
         times = measure(text, options.runs)

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Options of the test suite."""
 
-import os
 import signal
 
 import pytest
-
-# What was compiled by an earlier run says nothing about the compiler.
-os.environ["TILE_CACHE"] = "0"
 
 # A shell starts what it has in the background deaf to Ctrl-C, which tools leave as it is.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -73,8 +73,6 @@ if mlir_tools and (mlir_tools / "mlir-opt").exists():
     config.available_features.add("mlir-opt")
     config.environment["PATH"] += os.pathsep + str(mlir_tools)
 config.substitutions.append(("%{tile_plugin}", f'"{plugin_path()}"'))
-# What was compiled by an earlier run says nothing about the compiler.
-config.environment["TILE_CACHE"] = "0"
 
 # A path may hold spaces. Each of these becomes its own quoted self, and then lit puts the path in.
 for name in ("%s", "%S", "%t", "%T"):

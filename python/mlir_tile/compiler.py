@@ -178,53 +178,25 @@ def compile(
     features: str = DEFAULT_FEATURES,
     opt_level: int = 3,
     line_info: bool = False,
-    cache: bool | None = None,
 ) -> Executable:
     """Compile `module` and return its host functions, ready to be called, and its PTX.
 
     Callable are the `func.func`s with the attribute `llvm.emit_c_interface`. `chip`, `features` and
-    `line_info` are those of `lower`; `opt_level` is LLVM's, 0 to 3, for device and host. What has
-    been compiled before is taken from the cache on disk: `cache` True uses it, False does not, None
-    leaves it to the environment, where `TILE_CACHE=0` turns it off.
+    `line_info` are those of `lower`; `opt_level` is LLVM's, 0 to 3, for device and host.
 
-    What the compiler warns of is a `CompileWarning`, also where the program is found in the cache.
-    Raises as `lower` does.
+    What the compiler warns of is a `CompileWarning`. Raises as `lower` does.
     """
-    from . import cache as disk
     from .runtime.executable import Executable
     from .runtime.signature import signatures_of
 
     module = validation.module_of("module", module)
-    if cache is not None:
-        validation.flag("cache", cache, " or None")
     opt_level = _checked(chip, features, opt_level, line_info)
-    options = pipeline.Options(chip, features, "isa", opt_level, line_info)
-    options.check()
-
-    def analyze() -> None:
-        lower(module, "analyze", chip=chip, features=features)
-
-    store = disk.chosen(cache)
-    key = disk.key_of(module, options) if store else ""
-    if store and (found := store.load(key, module.context)):
-        executable, warned = found
-        if warned:
-            with diagnostics_of(module.context) as said:
-                analyze()
-            warn_of(said, stacklevel=2)
-        return executable
+    pipeline.Options(chip, features, "isa", opt_level, line_info).check()
     signatures = signatures_of(module)
     with diagnostics_of(module.context) as said:
         lowered = lower(
             module, "ptx", chip=chip, features=features, opt_level=opt_level, line_info=line_info
         )
     made = Executable(lowered, embedded_ptx(lowered), signatures, opt_level)
-    if store:
-        # The analysis is short, and can say again what it said. Nothing else can.
-        with diagnostics_of(module.context, silent=True) as again:
-            if said:
-                analyze()
-        if said == again:
-            store.store(key, made, warned=bool(said))
     warn_of(said, stacklevel=2)
     return made

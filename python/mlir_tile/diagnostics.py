@@ -19,13 +19,13 @@ def compile_error(what: str, error: ir.MLIRError) -> CompileError:
 
 
 @contextlib.contextmanager
-def diagnostics_of(context: ir.Context, *, silent: bool = False) -> Iterator[list[str]]:
-    """Give a list of what is said in `context`, which nobody else hears if `silent`."""
+def diagnostics_of(context: ir.Context) -> Iterator[list[str]]:
+    """Give a list of what is said in `context`; others hear it too."""
     said: list[str] = []
 
     def note(diagnostic: ir.Diagnostic) -> bool:
         said.append("\n".join(diagnostic_lines(diagnostic)))
-        return silent
+        return False
 
     handler = context.attach_diagnostic_handler(note)
     try:

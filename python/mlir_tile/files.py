@@ -9,9 +9,6 @@ import stat
 import tempfile
 from pathlib import Path
 
-TEMPORARY_PREFIX = ".tile-"
-"""What the names of half-written files begin with."""
-
 
 def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     """Make `content` the content of the file `path`, which keeps its mode.
@@ -28,7 +25,7 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     if mode is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), given)
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY_PREFIX)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tile-")
     except OSError as error:
         raise OSError(error.errno, error.strerror, given) from None
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiled programs as bytes: to save and load, to pickle, and to keep in the cache.
+"""Compiled programs as bytes: to save and load, and to pickle.
 
     8 bytes     MAGIC
     32 bytes    SHA-256 of all that follows
@@ -21,7 +21,6 @@ import io
 import json
 import os
 import struct
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +80,8 @@ def is_saved(content: bytes) -> bool:
     return content.startswith(MAGIC)
 
 
-def to_bytes(executable: Executable, **fields: Any) -> bytes:
-    """Return `executable` as bytes, with further `fields` in the header."""
+def to_bytes(executable: Executable) -> bytes:
+    """Return `executable` as bytes."""
     bytecode = io.BytesIO()
     module = executable._module
     module.operation.write_bytecode(bytecode)
@@ -93,30 +92,20 @@ def to_bytes(executable: Executable, **fields: Any) -> bytes:
         "signatures": {name: _record(s) for name, s in executable.signatures.items()},
         # Beside what the module itself holds.
         "ptx": {name: text for name, text in executable.ptx.items() if embedded.get(name) != text},
-        **fields,
     }
     encoded = json.dumps(header, separators=(",", ":")).encode()
     content = _LENGTHS.pack(FORMAT, len(encoded)) + encoded + bytecode.getvalue()
     return MAGIC + hashlib.sha256(content).digest() + content
 
 
-def from_bytes(
-    content: bytes,
-    *,
-    name: str = "the program",
-    context: ir.Context | None = None,
-    expected: Mapping[str, Any] | None = None,
-) -> Executable:
-    """Return the program that `to_bytes` made `content` of, by default in a context of its own.
+def from_bytes(content: bytes, *, name: str = "the program") -> Executable:
+    """Return the program that `to_bytes` made `content` of, in a context of its own.
 
-    Errors call it `name`. `expected` are fields that the header must have. Raises `LoadError`.
+    Errors call it `name`. Raises `LoadError`.
     """
     header, bytecode = _open(content, name)
-    for field, value in (expected or {}).items():
-        if header.get(field) != value:
-            raise LoadError(f"{name} has another {field} than was asked for")
     try:
-        with context or ir.Context():
+        with ir.Context():
             module = ir.Module.parse(bytecode)
             signatures = {key: _signature(key, r) for key, r in header["signatures"].items()}
             ptx = {**embedded_ptx(module), **header["ptx"]}

@@ -12,14 +12,10 @@ Registration is for the whole process, and for modules that are parsed afterward
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import metadata
-from pathlib import Path
-from sys import modules
 
 from . import _tile
 from .dialects import tile
@@ -35,8 +31,6 @@ __all__ = [
     "Side",
     "advance",
     "chunk_offsets",
-    "identity",
-    "is_identified",
     "mapped",
     "mapped_barrier",
     "names",
@@ -79,16 +73,8 @@ class Cost:
                 raise ValueError(f"{name} must be in 0 to 1e9, got {value!r}")
 
 
-@dataclass(frozen=True)
-class _Registration:
-    """What is known of a variant from outside; `declared` is what the analysis was told."""
-
-    issue: Issue
-    module: str
-    declared: str
-
-
-_registered: dict[str, _Registration] = {}
+_module_of: dict[str, str] = {}
+"""Who registered, or replaced, a variant from outside."""
 
 
 def register_variant(
@@ -130,7 +116,7 @@ def register_variant(
             )
     if cost is not None and not isinstance(cost, Cost):
         raise TypeError(f"cost must be a Cost or None, got {cost!r}")
-    _keep(name, issue, f"{granule_bytes} {most_bytes} {bool(spread)} {cost}")
+    _keep(name, issue)
     clk = None if cost is None else (cost.base_clk, cost.clk_per_copy, cost.clk_per_byte)
     _tile.declare_variant(name, granule_bytes, most_bytes or 0, bool(spread), clk)
 
@@ -144,60 +130,19 @@ def replace_variant(name: str, issue: Issue) -> None:
     """
     if name not in BUILT_IN:
         raise ValueError(f"name must be one of {', '.join(BUILT_IN)}, got {name!r}")
-    _keep(name, issue, "replaced")
+    _keep(name, issue)
 
 
-def _keep(name: str, issue: Issue, declared: str) -> None:
+def _keep(name: str, issue: Issue) -> None:
     """Take over what issues the variant, unless another module has."""
     if not callable(issue):
         raise TypeError(f"issue must be callable, got {issue!r}")
     module = getattr(issue, "__module__", None) or type(issue).__module__
-    known = _registered.get(name)
-    if known is not None and known.module != module:
-        raise ValueError(f"name must not be taken, got {name!r}, which is that of {known.module}")
-    _registered[name] = _Registration(issue, module, declared)
+    if (owner := _module_of.setdefault(name, module)) != module:
+        raise ValueError(f"name must not be taken, got {name!r}, which is that of {owner}")
     VARIANTS[name] = issue
 
 
 def names() -> list[str]:
     """Return what `variant = "..."` may be: the project's own, then those registered, in order."""
     return _tile.variant_names()
-
-
-def identity() -> str:
-    """Return a text that is the same only for the same variants from outside; "" without any.
-
-    It holds, for each, its name, what it declares, its module, the version of the package that
-    brings it, and a digest of the sources of that package (of the module, where it is in none).
-    """
-    versions = metadata.packages_distributions() if _registered else {}
-    lines = []
-    for name, known in sorted(_registered.items()):
-        top = known.module.partition(".")[0]
-        found = [f"{package} {metadata.version(package)}" for package in versions.get(top, [])]
-        lines.append(
-            f"{name}: {known.declared}; {known.module} {','.join(sorted(found))} "
-            f"{_sources_digest(known.module)}"
-        )
-    return "\n".join(lines)
-
-
-def is_identified(issue: object) -> bool:
-    """Return whether `issue` is registered from a module whose sources `identity()` digests."""
-    return any(
-        known.issue is issue and known.module in modules and known.module != "__main__"
-        for known in _registered.values()
-    )
-
-
-def _sources_digest(module: str) -> str:
-    """Return a digest of the Python sources that `module` belongs to."""
-    digest = hashlib.sha256()
-    top = modules.get(module.partition(".")[0])
-    folders = [Path(folder) for folder in getattr(top, "__path__", [])]
-    files = sorted(path for folder in folders for path in folder.rglob("*.py"))
-    if not files and (file := getattr(modules.get(module), "__file__", None)):
-        files = [Path(file)]
-    for path in files:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()

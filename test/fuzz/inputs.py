@@ -335,18 +335,15 @@ def notations() -> st.SearchStrategy[bytes]:
     )
 
 
-CACHE_KEY = "0" * 64
-
-
 @functools.cache
 def saved_program() -> bytes:
-    """Return a small program as it is saved, and kept in the cache."""
+    """Return a small program as it is saved."""
     import mlir_tile as mt
     from mlir_tile import saved
 
     with mt.context():
         module = mt.parse("func.func @main(%a: memref<4xf32>) { return }")
-        return saved.to_bytes(mt.compile(module, cache=False), key=CACHE_KEY, warned=False)
+        return saved.to_bytes(mt.compile(module))
 
 
 def saved_programs() -> st.SearchStrategy[bytes]:

@@ -64,14 +64,10 @@ def test_options_of_a_wrong_type_are_named(
     assert capfd.readouterr() == ("", "")
 
 
-def test_remarks_and_cache_are_truth_values(module: ir.Module) -> None:
+def test_remarks_is_a_truth_value(module: ir.Module) -> None:
     mt.lower(module, "analyze", remarks=True)
     with pytest.raises(TypeError, match="remarks must be True or False, got 1"):
         mt.lower(module, "analyze", remarks=1)  # type: ignore[arg-type]
-    for cache in (True, False, None):
-        mt.compile(module, cache=cache)
-    with pytest.raises(TypeError, match="cache must be True or False or None, got 'off'"):
-        mt.compile(module, cache="off")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("call", CALLS, ids=["lower", "compile"])

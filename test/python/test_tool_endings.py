@@ -120,14 +120,17 @@ def test_names_that_mlir_cannot_take_are_refused(tool: str) -> None:
 
 def test_warnings_show_no_source_and_can_be_errors(folder: Path) -> None:
     command = "$RUN $FOLDER/result.mlir --device emulator"
-    fine = {"FOLDER": str(folder), "TILE_CACHE": "1", "TILE_CACHE_DIR": str(folder / "cache")}
-    assert run(command, **fine) == (0, "7\n", "")
-    unwritable = {**fine, "TILE_CACHE_DIR": "/dev/null/cache"}
-    status, stdout, stderr = run(command, **unwritable)
+    assert run(command, FOLDER=str(folder)) == (0, "7\n", "")
+    info = folder / "broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[mlir_tile.variants]\nbroken = no_such_module\n")
+    broken = {"FOLDER": str(folder), "PYTHONPATH": str(folder)}
+    status, stdout, stderr = run(command, **broken)
     assert (status, stdout) == (0, "7\n")
-    text = "compiled programs cannot be kept in /dev/null/cache: Not a directory; "
+    text = "cannot load the variants of no_such_module, "
     assert stderr.startswith(f"warning: {text}") and stderr.count("\n") == 1
-    status, stdout, stderr = run(command, **unwritable, PYTHONWARNINGS="error")
+    status, stdout, stderr = run(command, **broken, PYTHONWARNINGS="error")
     assert (status, stdout) == (1, "")
     assert stderr.startswith(f"error: {text}") and stderr.count("\n") == 1
 
@@ -171,7 +174,7 @@ gpu.module @kernels {
 }
 func.func @main() attributes {llvm.emit_c_interface} { return }
 """)
-    variables = {"FILE": str(file), "OUT": str(tmp_path / "out"), "TILE_CACHE": "0"}
+    variables = {"FILE": str(file), "OUT": str(tmp_path / "out")}
     status, _, stderr = run(command, **variables)
     assert status == 0
     assert stderr.count("'tile.copy_async' op must follow a cluster barrier") == 1

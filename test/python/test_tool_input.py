@@ -82,7 +82,7 @@ def test_an_error_in_a_pipe_names_it_and_the_line(tool: str, name: str) -> None:
 @pytest.mark.parametrize("name", ["/dev/stdin", "-"])
 def test_a_saved_program_may_come_through_a_pipe(name: str) -> None:
     with mt.context():
-        content = mt.compile(mt.parse(EXAMPLE), cache=False).__reduce__()[1][0]
+        content = mt.compile(mt.parse(EXAMPLE)).__reduce__()[1][0]
     done = run("run", name, content)
     assert (done.returncode, done.stderr) == (0, b"")
     damaged = run("run", name, content[:-1])

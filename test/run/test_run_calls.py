@@ -108,7 +108,7 @@ def test_a_refused_launch_has_the_cluster_that_it_would_have(
     known: str, cluster: int | None, text: str
 ) -> None:
     with mt.context():
-        program = mt.compile(mt.parse(TWO.replace("CLUSTER", known)), cache=False)
+        program = mt.compile(mt.parse(TWO.replace("CLUSTER", known)))
     kernel = program.kernel("kernels", "two", device="emulator")
     kernel[4, 32, 2 if known else cluster]()
     with pytest.raises(mt.LaunchError, match=text) as caught:
@@ -132,7 +132,7 @@ gpu.module @kernels { gpu.func @own() kernel { gpu.return } }
 
 def test_a_kernel_of_a_gpu_launch_says_why_it_is_none() -> None:
     with mt.context():
-        program = mt.compile(mt.parse(OUTLINED), cache=False)
+        program = mt.compile(mt.parse(OUTLINED))
     assert set(program.ptx) == {"kernels", "main_kernel"}
     program.main(device="emulator")
     program.kernel("kernels", "own", device="emulator")[1, 1]()
@@ -158,7 +158,7 @@ func.func @main(%a: memref<2xi32>) -> i32 attributes {llvm.emit_c_interface} {
 
 def test_a_declaration_is_no_host_function() -> None:
     with mt.context():
-        program = mt.compile(mt.parse(DECLARED), cache=False)
+        program = mt.compile(mt.parse(DECLARED))
     assert list(program.signatures) == ["main"]
     assert program.main(np.array([3, 4], np.int32), device="emulator") == 4
     with pytest.raises(ValueError, match=r"no host function 'printMemrefI32' .* have: main$"):

@@ -35,8 +35,7 @@ ops."""
 MUST_NOT_IMPORT = {
     "python/tile_emulator": {"mlir", "mlir_tile", "tile_tools"},
     "python/mlir_tile": {"tile_tools"},
-    "python/mlir_tile/cache.py": {"mlir_tile.compiler"},
-    "python/mlir_tile/saved.py": {"mlir_tile.compiler", "mlir_tile.cache"},
+    "python/mlir_tile/saved.py": {"mlir_tile.compiler"},
     "python/mlir_tile/dialects": {
         "mlir_tile.legalize", "mlir_tile.runtime", "mlir_tile.pipeline", "mlir_tile.compiler",
         "tile_emulator",

@@ -195,7 +195,7 @@ def printed(module: ir.Module, options: argparse.Namespace) -> str | bytes:
         with warnings.catch_warnings():
             # They were printed with their lines.
             warnings.simplefilter("ignore", mt.CompileWarning)
-            return saved.to_bytes(mt.compile(module, cache=False, **target))
+            return saved.to_bytes(mt.compile(module, **target))
     stage = (options.embed or "ptx") if options.to == "object" else options.to
     lowered = mt.lower(module, stage, remarks=bool(options.remarks), **target)
     if options.to == "object":

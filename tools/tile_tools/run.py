@@ -37,7 +37,6 @@ argument forms:
   random[:SEED]:SHAPExDTYPE    floats of [-1, 1), integers of the whole range; seed 0 if not given
   NUMBER                       a scalar
 
-What was compiled is kept on disk for the next time; TILE_CACHE=0 in the environment turns that off.
 Exit status: 0 on success; 1 for a wrong input, what the device or the emulator finds wrong, and
 arrays that --expect finds different; 2 for wrong usage.
 """

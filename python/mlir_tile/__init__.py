@@ -12,7 +12,8 @@ from . import registration as _registration
 
 _registration.register()
 
-from .compiler import compile, context, lower, parse, parse_file  # noqa: E402
+from .compiler import compile, lower, parse, parse_file  # noqa: E402
+from .contexts import context, load_dialect  # noqa: E402
 from .entry_points import load_entry_points  # noqa: E402
 from .runtime.errors import (  # noqa: E402
     CompileError,
@@ -46,6 +47,7 @@ __all__ = [
     "context",
     "device_info",
     "load",
+    "load_dialect",
     "lower",
     "parse",
     "parse_file",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""From MLIR to an executable: contexts, parsing, the stages, and `compile`."""
+"""From MLIR to an executable: parsing, the stages, and `compile`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlir import ir
-from mlir.passmanager import PassManager
 
 from . import pipeline, validation
 from .binaries import embedded_ptx
+from .contexts import one_thread
 from .diagnostics import compile_error, diagnostics_of, place, warn_of
 from .kernel_table import KERNEL_TABLE, kernel_table
 from .runtime.errors import CompileError
+from .scripted import run_passes
 from .target import DEFAULT_CHIP, DEFAULT_FEATURES, ptx_versions
 
 if TYPE_CHECKING:
@@ -30,13 +31,6 @@ FORMATS = {"ptx": "isa", "cubin": "bin", "fatbin": "fatbin"}
 """What upstream calls the stages at whose end something is embedded."""
 
 
-def context() -> ir.Context:
-    """Return a new context with the tile dialect loaded, to be used in a `with` statement."""
-    made = ir.Context()
-    made.dialects["tile"]
-    return made
-
-
 def parse(text: str | bytes) -> ir.Module:
     """Parse the module `text`, as text or bytecode, in the current context.
 
@@ -44,7 +38,8 @@ def parse(text: str | bytes) -> ir.Module:
     """
     _check_extents(text, "-")
     try:
-        return ir.Module.parse(text)
+        with one_thread(ir.Context.current):
+            return ir.Module.parse(text)
     except ir.MLIRError as error:
         raise compile_error("cannot parse the module", error) from None
 
@@ -56,7 +51,8 @@ def parse_file(path: str | os.PathLike[str]) -> ir.Module:
     """
     _check_extents(Path(path).read_bytes(), os.fspath(path))
     try:
-        return ir.Module.parseFile(os.fspath(path))
+        with one_thread(ir.Context.current):
+            return ir.Module.parseFile(os.fspath(path))
     except ir.MLIRError as error:
         raise compile_error(f"cannot parse {os.fspath(path)}", error) from None
 
@@ -130,10 +126,10 @@ def lower(
     copy = module.operation.clone()
     with module.context:
         try:
-            PassManager.parse(f"builtin.module({text})").run(copy)
+            run_passes(copy, f"builtin.module({text})")
             if to in FORMATS:
                 kernels = kernel_table(module.operation, copy)
-                PassManager.parse(f"builtin.module({pipeline.embed(options)})").run(copy)
+                run_passes(copy, f"builtin.module({pipeline.embed(options)})")
                 copy.operation.attributes[KERNEL_TABLE] = kernels
         except ir.MLIRError as error:
             raise compile_error(f"stage {to} failed", error) from None

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes the dialect, the passes and the pipelines known to the installed `mlir` package."""
 
-import functools
-from typing import Any
-
 from mlir import _mlir_libs, ir
 from mlir._mlir_libs import _mlir
 
@@ -14,8 +11,6 @@ def register() -> None:
     """Register everything, once: contexts made afterwards know the tile dialect."""
     _mlir.globals.append_dialect_search_prefix("mlir_tile.dialects")
     _tile.register_dialects(_mlir_libs.get_dialect_registry())
-    _keep_contexts_to_one_thread()
-    scripted.raise_from_passes()
     scripted.register_pass("tile-legalize-to-nvvm", "Rewrite tile ops, as planned, into NVVM")(
         _legalize_to_nvvm
     )
@@ -23,30 +18,6 @@ def register() -> None:
 
     _tile.LayoutAttr._repr_html_ = _layout_html
     _tile.CopyPlanAttr._repr_html_ = _plan_html
-
-
-def _keep_contexts_to_one_thread() -> None:
-    """Let a context have worker threads only if it is given a pool of them, or told to have some.
-
-    MLIR's verifier and pass manager may emit a diagnostic of a nested op on a worker thread, and
-    the handler by which upstream's bindings make exceptions of diagnostics touches Python objects
-    there without the GIL, which ends the process. An ordinary error in a kernel does it.
-    """
-    make = ir.Context.__init__
-
-    @functools.wraps(make)
-    def make_with_one_thread(
-        self: ir.Context,
-        load_on_create_dialects: Any = None,
-        thread_pool: Any = None,
-        *args: Any,
-        **kwargs: Any,
-    ) -> None:
-        make(self, load_on_create_dialects, thread_pool, *args, **kwargs)
-        if thread_pool is None:
-            self.enable_multithreading(False)
-
-    ir.Context.__init__ = make_with_one_thread
 
 
 def _legalize_to_nvvm(module: ir.Operation) -> None:

@@ -28,6 +28,7 @@ import mlir
 from mlir import ir
 
 from mlir_tile.binaries import embedded_ptx
+from mlir_tile.contexts import context
 from mlir_tile.files import replace_file
 from mlir_tile.runtime.errors import LoadError
 from mlir_tile.runtime.executable import Executable
@@ -105,7 +106,7 @@ def from_bytes(content: bytes, *, name: str = "the program") -> Executable:
     """
     header, bytecode = _open(content, name)
     try:
-        with ir.Context():
+        with context():
             module = ir.Module.parse(bytecode)
             signatures = {key: _signature(key, r) for key, r in header["signatures"].items()}
             ptx = {**embedded_ptx(module), **header["ptx"]}

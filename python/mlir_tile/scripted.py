@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Passes written in Python, in MLIR's registry under a name of their own.
 
-An exception must not cross MLIR's C++ frames. It is kept while the pass fails, and raised again, as
-itself, by the `PassManager.run` or the tool that ran the pass.
+An exception must not cross MLIR's C++ frames. The pass fails with a diagnostic that says what was
+raised and where; `run_passes`, or the tool that ran the pass, then raises or shows it as itself.
 """
 
-import functools
+import contextlib
 import re
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from mlir import ir, passmanager
+from mlir import ir
+from mlir.passmanager import PassManager
 
 from . import _tile, validation
+from .contexts import one_thread
 
 
 class PassFailure(Exception):
@@ -30,19 +32,41 @@ class PassFailure(Exception):
         self.note = note
 
 
-_pending = threading.local()
+class _Taker(threading.local):
+    """Who is told what the passes that this thread runs raise."""
+
+    take: Callable[[BaseException], object] | None = None
 
 
-def take_exception() -> BaseException | None:
-    """Return what a Python pass of this thread raised last, once; None if nothing did."""
-    exception: BaseException | None = getattr(_pending, "exception", None)
-    _pending.exception = None
-    return exception
+_taker = _Taker()
 
 
-def take_traceback() -> str:
-    """Return that exception with its traceback as text, which needs no context; empty if none."""
-    return _pending.traceback if take_exception() else ""
+@contextlib.contextmanager
+def exceptions_to(take: Callable[[BaseException], object]) -> Iterator[None]:
+    """Meanwhile, call `take` with what Python passes of this thread raise, where they raise it."""
+    before, _taker.take = _taker.take, take
+    try:
+        yield
+    finally:
+        _taker.take = before
+
+
+def run_passes(op: ir.Operation | ir.OpView, passes: str) -> None:
+    """Run a textual pipeline such as `"builtin.module(cse)"` on `op`, in place and in one thread.
+
+    What a Python pass raises arrives as itself, where `PassManager.run` would raise that the pass
+    failed. Raises `ValueError` for a text that is no pipeline, and `MLIRError` where a pass fails.
+    """
+    op = op.operation
+    raised: list[BaseException] = []
+    with one_thread(op.context), exceptions_to(raised.append):
+        try:
+            PassManager.parse(passes, op.context).run(op)
+        except ir.MLIRError:
+            if not raised:
+                raise
+    if raised:
+        raise raised[-1]
 
 
 _passes: dict[str, Callable[[ir.Operation], None]] = {}
@@ -53,8 +77,9 @@ def register_pass(argument: str, description: str) -> Callable[[Any], Any]:
     """Register the decorated function, which takes the outermost module, as pass `argument`.
 
     `description` is what `--help` of the tools says of it. The function fails the pass by raising:
-    `PassFailure` becomes a diagnostic, and anything else arrives at the caller of the pass manager
-    with its traceback. Registering a name again from Python replaces the function.
+    `PassFailure` becomes a diagnostic. Anything else arrives as itself where `run_passes` or
+    `mlir_tile.lower` runs the pass; `PassManager.run` raises an `MLIRError` that says what was
+    raised and where. Registering a name again from Python replaces the function.
 
     Raises `TypeError` and `ValueError` for what is no name, or that of a pass of MLIR's.
     """
@@ -69,10 +94,11 @@ def register_pass(argument: str, description: str) -> Callable[[Any], Any]:
                 _tile.emit_error(failure.op, failure.message, failure.note)
                 return False
             except BaseException as exception:
-                _pending.exception = exception
-                _pending.traceback = traceback.format_exc()
+                if _taker.take is not None:
+                    _taker.take(exception)
                 text = f"'{argument}' raised {type(exception).__name__}: {exception}"
-                _tile.emit_error(op, text, "")
+                at = traceback.extract_tb(exception.__traceback__)[-1]
+                _tile.emit_error(op, text, f"in {at.name}, {at.filename}:{at.lineno}")
                 return False
             return True
 
@@ -164,24 +190,7 @@ def _is_new(argument: str, function: Any, known: Any) -> bool:
 def _is_mlirs(argument: str) -> bool:
     with ir.Context():
         try:
-            passmanager.PassManager.parse(f"any({argument})")
+            PassManager.parse(f"any({argument})")
         except ValueError as error:
             return "does not refer to a registered pass" not in str(error)
     return True
-
-
-def raise_from_passes() -> None:
-    """Let `PassManager.run` raise what a Python pass raised, instead of only that a pass failed."""
-    run = passmanager.PassManager.run
-
-    @functools.wraps(run)
-    def run_and_raise(self: passmanager.PassManager, operation: Any) -> None:
-        take_exception()
-        try:
-            run(self, operation)
-        except ir.MLIRError:
-            if exception := take_exception():
-                raise exception  # noqa: B904  (the pass's failure stays as its context)
-            raise
-
-    passmanager.PassManager.run = run_and_raise

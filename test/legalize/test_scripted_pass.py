@@ -15,6 +15,7 @@ from mlir.passmanager import PassManager
 import mlir_tile as mt
 from mlir_tile import legalize
 from mlir_tile.legalize import copy_async
+from mlir_tile.scripted import run_passes
 
 GROUP = "!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>"
 TILE = "memref<8x16xf32, strided<[32, 1]>, #gpu.address_space<workgroup>>"
@@ -34,7 +35,7 @@ def modules(count: int) -> str:
 
 def run(text: str, pipeline: str = PIPELINE) -> str:
     module = ir.Module.parse(text)
-    PassManager.parse(pipeline).run(module.operation)
+    run_passes(module.operation, pipeline)
     return str(module)
 
 
@@ -56,6 +57,20 @@ def test_an_exception_in_a_pattern_arrives_as_itself(monkeypatch: pytest.MonkeyP
         run(modules(1))
     frames = [frame.name for frame in traceback.extract_tb(raised.value.__traceback__)]
     assert frames[-1] == "broken_pattern"
+    assert raised.value.__context__ is None
+
+
+def test_upstreams_pass_manager_says_what_was_raised_and_where(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(legalize.PATTERNS, "tile.copy_async", broken_pattern)
+    with mt.context(), pytest.raises(ir.MLIRError) as raised:
+        PassManager.parse(PIPELINE).run(ir.Module.parse(modules(1)).operation)
+    (error,) = raised.value.error_diagnostics
+    said = "'tile-legalize-to-nvvm' raised Broken: cannot rewrite tile.copy_async"
+    assert error.message == said
+    line = broken_pattern.__code__.co_firstlineno + 1
+    assert f"in broken_pattern, {__file__}:{line}" in [note.message for note in error.notes]
 
 
 def test_an_exception_in_a_variant_arrives_as_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 
 import signal
 import sys
+import traceback
 
 from .errors import report
 from .startup import begin, import_mlir_without_numpy, utf8
@@ -26,8 +27,10 @@ def run(arguments: list[str]) -> int:
     import mlir_tile.registration  # noqa: F401  (registers by being imported)
     from mlir_tile import _tile, scripted
 
-    status: int = _tile.opt_main(["tile-opt", *arguments])
-    sys.stderr.write(scripted.take_traceback())
+    raised: list[str] = []
+    with scripted.exceptions_to(lambda _: raised.append(traceback.format_exc())):
+        status: int = _tile.opt_main(["tile-opt", *arguments])
+    sys.stderr.write("".join(raised))
     return status
 
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mlir import ir
-from mlir.passmanager import PassManager
 
 from .. import pipeline
 from .._tile import LayoutAttr, element_bits
 from ..compiler import parse
 from ..diagnostics import compile_error, diagnostic_lines, place
 from ..runtime.errors import CompileError
+from ..scripted import run_passes
 from . import notation
 
 _NUMBERS = r"\(([-\d, ]*)\)"
@@ -62,7 +62,7 @@ def analyzed(module: ir.Module) -> list[Copy]:
     """
     made = module.operation.clone()
     with module.context as context:
-        run_passes(made, pipeline.PREPARE)
+        prepare(made)
         ops = copies_of(made)
         for op in ops:
             if "plan" in op.attributes:
@@ -77,7 +77,7 @@ def analyzed(module: ir.Module) -> list[Copy]:
         context.emit_error_diagnostics, before = True, context.emit_error_diagnostics
         handler = context.attach_diagnostic_handler(keep)
         try:
-            PassManager.parse(f"builtin.module({pipeline.plan(remarks=True)})").run(made)
+            run_passes(made, f"builtin.module({pipeline.plan(remarks=True)})")
         except ir.MLIRError:
             if len(said) != len(ops):
                 raise CompileError(
@@ -89,10 +89,10 @@ def analyzed(module: ir.Module) -> list[Copy]:
         return [joined(op, info) for op, info in zip(ops, said, strict=True)]
 
 
-def run_passes(module: ir.Operation, passes: str) -> None:
-    """Run `passes` on a module in place; raise `CompileError` where one fails."""
+def prepare(module: ir.Operation) -> None:
+    """Do to `module` what comes before the plans; raise `CompileError` where that fails."""
     try:
-        PassManager.parse(f"builtin.module({passes})").run(module)
+        run_passes(module, f"builtin.module({pipeline.PREPARE})")
     except ir.MLIRError as error:
         raise compile_error("a pass failed", error) from None
 

@@ -52,7 +52,7 @@ def exceptions_to(take: Callable[[BaseException], object]) -> Iterator[None]:
 
 
 def run_passes(op: ir.Operation | ir.OpView, passes: str) -> None:
-    """Run a textual pipeline such as `"builtin.module(cse)"` on `op`, in place and in one thread.
+    """Run `passes`, a pipeline as in `"builtin.module(cse)"`, on `op` in place and in one thread.
 
     What a Python pass raises arrives as itself, where `PassManager.run` would raise that the pass
     failed. Raises `ValueError` for a text that is no pipeline, and `MLIRError` where a pass fails.

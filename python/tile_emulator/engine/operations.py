@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_emulator.errors import Fault
-from tile_emulator.order.clock import CAUSED, VISIBLE, Clock
+from tile_emulator.order.clock import CAUSED, FENCED, READ, ROWS, SEEN, VISIBLE, Clock, Rows
 
 if TYPE_CHECKING:
     from tile_emulator.machine.cluster import Cluster
@@ -27,12 +27,13 @@ class Operation:
         "async_proxy",
         "at",
         "barrier",
-        "caused",
         "clock",
         "cluster",
         "column",
         "epoch",
+        "fenced",
         "groups",
+        "issued",
         "landed",
         "line",
         "name",
@@ -60,7 +61,6 @@ class Operation:
         target_cta: CTA | None = None,
         barrier: MBarrier | None = None,
         clock: Clock,
-        caused: Any = None,
     ) -> None:
         self.cluster = cluster
         self.number = len(cluster.operations)
@@ -75,8 +75,9 @@ class Operation:
         self.source_cta = source_cta
         self.target_cta = target_cta
         self.barrier = barrier
-        self.caused = caused
         self.clock = clock
+        self.issued = int(cluster.epoch[thread])
+        self.fenced = int(cluster.fenced[thread])
         self.groups: object | None = None
         self.column: int | None = None
         self.epoch = 0
@@ -87,6 +88,33 @@ class Operation:
     def known(self, clock: Clock, row: int) -> bool:
         """Tell whether a thread with this clock has observed the completion."""
         return self.column is not None and clock.get(row, self.column) >= self.epoch
+
+    def follows(self, thread: int, epoch: int) -> bool:
+        """Tell whether this copy always comes after what `thread` did at `epoch`."""
+        known = self.issued if thread == self.thread else self.clock.get(CAUSED, thread)
+        return known >= epoch
+
+    def hand_over(self, rows: Rows | None) -> Rows:
+        """Join what the completion tells a waiter besides the bytes into `rows`, in place.
+
+        That of `st.async` releases what its thread knew when it issued it; ordinary stores are not
+        handed over by it. A bulk copy only comes after what its thread did before.
+        """
+        releases = not self.async_proxy and not self.cluster.launch.strict
+        kept = [SEEN, FENCED, CAUSED, READ] if releases else [CAUSED]
+        known = self.clock.rows
+        width = self.cluster.columns
+        if rows is None or rows.shape[1] < width:
+            wider = np.zeros((ROWS, width), dtype=np.uint32)
+            if rows is not None:
+                wider[:, : rows.shape[1]] = rows
+            rows = wider
+        for row in kept:
+            part = rows[row, : known.shape[1]]
+            np.maximum(part, known[row], out=part)
+            own = self.fenced if row == FENCED else self.issued
+            rows[row, self.thread] = max(own, int(rows[row, self.thread]))
+        return rows
 
     def check_phase(self, clock: Clock) -> None:
         """The issuer must know that the phase before the one that counts the bytes is over."""
@@ -138,6 +166,13 @@ def ordered_rows(rows: Any) -> Any:
     """Keep of a released clock what synchronisation of too narrow a scope carries."""
     kept = rows.copy()
     kept[VISIBLE] = 0
+    return kept
+
+
+def read_rows(rows: Any) -> Any:
+    """Keep of a released clock what a shuffle of loaded values carries."""
+    kept = caused_rows(rows)
+    kept[READ] = rows[READ]
     return kept
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_emulator.engine.groups import Groups
-from tile_emulator.engine.operations import Operation, caused_rows
+from tile_emulator.engine.operations import Operation
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.barriers import (
     Places,
@@ -22,7 +22,7 @@ from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.memory import elements, modifiers
 from tile_emulator.machine.cta import CTA, RANK_SHIFT
 from tile_emulator.machine.mbarrier import MBarrier, join_rows
-from tile_emulator.machine.warp import BLOCKED, NEXT, Fragment, Mask, Warp, bits_of, lanes_of
+from tile_emulator.machine.warp import BLOCKED, NEXT, Fragment, Mask, Warp, lanes_of
 from tile_emulator.ptx.module import Instruction
 from tile_emulator.ptx.types import type_bits
 
@@ -73,32 +73,61 @@ def place(
     return cluster.ctas[start // cluster.shared_bytes], slice(start, start + nbytes)
 
 
-def same_cta(w: Warp, lane: int, target: int, barrier: int, name: str, remote: bool) -> None:
-    """Data and barrier must be in one CTA, and for copies between CTAs not in the sender's."""
-    data_rank, barrier_rank = target >> RANK_SHIFT, barrier >> RANK_SHIFT
-    if data_rank != barrier_rank:
+def place_pair(
+    w: Warp,
+    lane: int,
+    target: int,
+    barrier: int,
+    nbytes: int,
+    align: int,
+    local_form: bool,
+    name: str,
+) -> tuple[CTA, slice, MBarrier]:
+    """Return where a copy writes and the barrier that it signals, which must be in one CTA."""
+    cluster = w.cta.cluster
+    cta, where = place(w, lane, target, nbytes, align, local_form)
+    owner, at = place(w, lane, barrier, 8, 8, False)
+    if owner is not cta:
         raise Fault(
             "address",
-            f"a {name} writes to CTA rank {data_rank} but signals an mbarrier of CTA rank "
-            f"{barrier_rank}",
+            f"a {name} writes to CTA rank {cta.rank} but signals an mbarrier of CTA rank "
+            f"{owner.rank}",
             "map the data and the barrier to the same rank with mapa",
             lane,
         )
-    if remote and data_rank == w.cta.rank:
+    live = live_barrier(cluster, at.start, lane)
+    check_init(w, live, clock_of(w, lane), lane)
+    return cta, where, live
+
+
+def check_own_cta(w: Warp, lane: int, target: CTA, name: str) -> None:
+    """A copy between CTAs may go to its own CTA only where there are others."""
+    if target is w.cta and w.cta.cluster.size == 1:
         raise Fault(
             "address",
-            f"a {name} writes to its own CTA (rank {data_rank})",
-            "map the destination to another CTA of the cluster with mapa",
+            f"a {name} writes to its own CTA, the only one of its cluster",
+            "launch a cluster of several CTAs, or write to the buffer with ordinary stores",
             lane,
         )
 
 
-def usable_barrier(w: Warp, lane: int, address: int) -> MBarrier:
-    """Return the barrier that a copy of `lane` signals."""
-    _, where = place(w, lane, address, 8, 8, False)
-    barrier = live_barrier(w.cta.cluster, where.start, lane)
-    check_init(w, barrier, clock_of(w, lane), lane)
-    return barrier
+def check_own_bulk(w: Warp, lane: int, source: slice, target: slice) -> None:
+    """A bulk copy within one CTA works where its bytes do not overlap; PTX wants another CTA."""
+    rank = w.cta.rank
+    if source.start < target.stop and target.start < source.stop:
+        raise Fault(
+            "address",
+            f"a bulk copy within CTA rank {rank} reads and writes the same bytes",
+            "copy to bytes that do not overlap the source",
+            lane,
+        )
+    if w.cta.cluster.launch.strict:
+        raise Fault(
+            "address",
+            f"a bulk copy writes to its own CTA (rank {rank}), where PTX wants another one",
+            "use st.async or ordinary stores within a CTA",
+            lane,
+        )
 
 
 def launch_copy(
@@ -111,7 +140,6 @@ def launch_copy(
     barrier: MBarrier | None,
     async_proxy: bool,
     groups: Groups | None = None,
-    caused: Any = None,
 ) -> None:
     """Check one copy against everything known, and put it on its way."""
     cluster = w.cta.cluster
@@ -143,7 +171,7 @@ def launch_copy(
         for cta in (source[0], target[0]):
             if cta is not None:
                 cta.copies[operation.number] = operation
-    operation.caused = caused_rows(cluster.release(w, 1 << lane)) if caused is None else caused
+    cluster.epoch[thread] += np.uint32(1)
     if barrier is not None:
         barrier.on_the_way.append(operation)
     if groups is not None:
@@ -230,11 +258,14 @@ def bulk(d: Decoder, ins: Instruction, parts: tuple[str, ...]) -> None:
                     for r in ranks
                 ]
             for one_target, one_barrier in pairs:
-                same_cta(w, lane, one_target, one_barrier, "bulk copy", between)
-                cta, where = place(w, lane, one_target, nbytes, 16, to == "shared::cta")
-                live = usable_barrier(w, lane, one_barrier)
+                cta, where, live = place_pair(
+                    w, lane, one_target, one_barrier, nbytes, 16, to == "shared::cta", "bulk copy"
+                )
                 if between:
+                    check_own_cta(w, lane, cta, "bulk copy")
                     owner, from_where = place(w, lane, from_address, nbytes, 16, True)
+                    if owner is cta:
+                        check_own_bulk(w, lane, from_where, where)
                     origin: Any = (owner, from_where, None)
                 else:
                     data = w.cta.cluster.launch.memory.bytes_at(from_address, nbytes)
@@ -265,17 +296,15 @@ def store_async(d: Decoder, ins: Instruction) -> None:
         targets = shared_addresses(target(w)[lanes], lanes, generic)
         barriers = shared_addresses(barrier(w)[lanes], lanes, generic)
         values = np.stack([w.u[s][lanes] for s in sources], axis=1).view(np.uint8)
-        caused = None
         for i, lane in enumerate(lanes.tolist()):
-            same_cta(w, lane, int(targets[i]), int(barriers[i]), "st.async", False)
-            cta, where = place(w, lane, int(targets[i]), nbytes, nbytes, False)
-            live = usable_barrier(w, lane, int(barriers[i]))
-            if caused is None:
-                caused = caused_rows(w.cta.cluster.release(w, bits_of(m)))
+            to_address, barrier_address = int(targets[i]), int(barriers[i])
+            cta, where, live = place_pair(
+                w, lane, to_address, barrier_address, nbytes, nbytes, False, "st.async"
+            )
+            check_own_cta(w, lane, cta, "st.async")
             launch_copy(
-                w, lane, ins, "st.async", (None, None, values[i]), (cta, where, None), live, False,
-                caused=caused,
-            )  # fmt: skip
+                w, lane, ins, "st.async", (None, None, values[i]), (cta, where, None), live, False
+            )
 
     d.emit_visible(step)
 

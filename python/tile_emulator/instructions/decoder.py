@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tile_emulator.errors import PTXError
+from tile_emulator.instructions.liveness import loaded_registers
 from tile_emulator.instructions.program import Block
 from tile_emulator.instructions.slots import Slots
 from tile_emulator.machine.special import DYNAMIC, SPECIAL, dynamic_value
@@ -83,6 +84,7 @@ class Decoder:
         self.handler = handler
         self.fine = fine
         self.strict = strict
+        self.loaded = loaded_registers(function)
         self.registers = {n: slots.new(type_bits(t) or 32) for n, t in function.registers.items()}
         self.kinds = function.registers
         self.steps: list[Step] = []

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tile_emulator.engine.operations import caused_rows
+from tile_emulator.engine.operations import caused_rows, read_rows
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.machine.warp import (
@@ -31,7 +31,7 @@ from tile_emulator.machine.warp import (
     mask_of,
 )
 from tile_emulator.order.clock import Clock
-from tile_emulator.ptx.module import Instruction, Pair, Sink
+from tile_emulator.ptx.module import Instruction, Operand, Pair, Reg, Sink
 
 Array = Any
 Together = Callable[[Warp, Mask, int], None]
@@ -43,10 +43,20 @@ def order_lanes(w: Warp, bits: int) -> None:
     cluster.acquire(w, bits, Clock(cluster.release(w, bits)))
 
 
-def order_execution(w: Warp, bits: int) -> None:
-    """Let the lanes know that the others have come here; no memory access is ordered by that."""
+def order_execution(w: Warp, bits: int, loaded: bool) -> None:
+    """Let the lanes know that the others have come here; no memory access is ordered by that.
+
+    But for loads, where the lanes exchange values that depend on them: who has the value knows that
+    the load is over.
+    """
     cluster = w.cta.cluster
-    cluster.acquire(w, bits, Clock(caused_rows(cluster.release(w, bits))))
+    rows = cluster.release(w, bits)
+    cluster.acquire(w, bits, Clock(read_rows(rows) if loaded else caused_rows(rows)))
+
+
+def exchanges_loads(d: Decoder, source: Operand) -> bool:
+    """Tell whether lanes give each other what they have loaded from shared memory."""
+    return not d.strict and isinstance(source, Reg) and source.name in d.loaded
 
 
 class Meeting:
@@ -153,6 +163,7 @@ def shuffle(d: Decoder, ins: Instruction) -> None:
         first = first.first
     target = d.target(first, "b32")
     source = d.source(ins.operands[1], "b32")
+    loaded = exchanges_loads(d, ins.operands[1])
     offset = d.source(ins.operands[2], "b32")
     control = d.source(ins.operands[3], "b32")
     members = d.source(ins.operands[4], "b32")
@@ -179,7 +190,7 @@ def shuffle(d: Decoder, ins: Instruction) -> None:
         other = np.where(inside, other, lanes)
         check_sources(inside, other, m, ins.opcode)
         value = w.u[source][other & 31]
-        order_execution(w, bits_of(m))
+        order_execution(w, bits_of(m), loaded)
         np.copyto(w.u[target], value, where=m)
         if predicate is not None:
             np.copyto(w.u[predicate], inside, where=m)
@@ -213,6 +224,7 @@ def vote(d: Decoder, ins: Instruction) -> None:
         raise d.unsupported()
     target = d.target(ins.operands[0], "b32" if mode == "ballot" else "pred")
     source = d.source(ins.operands[1], "pred")
+    loaded = exchanges_loads(d, ins.operands[1])
     members = d.source(ins.operands[2], "b32")
 
     def act(w: Warp, m: Mask, mask: int) -> None:
@@ -227,7 +239,7 @@ def vote(d: Decoder, ins: Instruction) -> None:
             result = bool(values.any())
         else:
             result = bool(values.all()) or not values.any()
-        order_execution(w, bits_of(m))
+        order_execution(w, bits_of(m), loaded)
         np.copyto(w.u[target], result, where=m)
 
     together(d, ins, members, act)
@@ -243,6 +255,7 @@ def match(d: Decoder, ins: Instruction) -> None:
         first = first.first
     target = d.target(first, "b32")
     source = d.source(ins.operands[1], ins.parts[-1])
+    loaded = exchanges_loads(d, ins.operands[1])
     members = d.source(ins.operands[2], "b32")
 
     def act(w: Warp, m: Mask, mask: int) -> None:
@@ -255,7 +268,7 @@ def match(d: Decoder, ins: Instruction) -> None:
                 result[lane] = sum(1 << int(s) for s in same)
         elif bool((values == values[0]).all()):
             result[:] = sum(1 << int(s) for s in lanes)
-        order_execution(w, bits_of(m))
+        order_execution(w, bits_of(m), loaded)
         np.copyto(w.u[target], result, where=m)
         if predicate is not None:
             np.copyto(w.u[predicate], bool((values == values[0]).all()), where=m)
@@ -276,13 +289,14 @@ def reduce(d: Decoder, ins: Instruction) -> None:
         raise d.unsupported()
     target = d.target(ins.operands[0], kind)
     source = d.source(ins.operands[1], kind)
+    loaded = exchanges_loads(d, ins.operands[1])
     members = d.source(ins.operands[2], "b32")
     function, signed = _REDUCE[operation], kind[0] == "s"
 
     def act(w: Warp, m: Mask, mask: int) -> None:
         values = (w.s if signed else w.u)[source][lanes_of(m)]
         result = function.reduce(values, dtype=values.dtype)
-        order_execution(w, bits_of(m))
+        order_execution(w, bits_of(m), loaded)
         np.copyto((w.s if signed else w.u)[target], result, where=m)
 
     together(d, ins, members, act)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether the result of an instruction reaches a branch, a guard or an effect."""
+"""Where values go: whether one reaches a branch, a guard or an effect; which come from loads."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ _PURE = {
     "setp", "shl", "shr", "slct", "sub", "xor",
 }  # fmt: skip
 
+_ELSEWHERE = {"global", "local", "const", "param", "param::entry", "param::func"}
+
 
 def is_used(function: Function, start: Instruction, name: str) -> bool:
     """Tell whether the register `name`, as `start` leaves it, decides or changes anything."""
@@ -42,6 +44,29 @@ def is_used(function: Function, start: Instruction, name: str) -> bool:
                     found.add((reader, result))
                     work.append((reader, result))
     return False
+
+
+def loaded_registers(function: Function) -> set[str]:
+    """Return the registers whose values may depend on loads from shared memory."""
+    found: set[str] = set()
+    reads: dict[str, list[list[str]]] = {}
+    for ins in function.body or ():
+        if not ins.operands:
+            continue
+        results = _names(ins.operands[0])
+        if ins.family in ("ld", "ldu", "atom"):
+            if not _ELSEWHERE.intersection(ins.parts):
+                found.update(results)
+        elif _is_result(ins, ins.operands[0]):
+            for operand in ins.operands[1:]:
+                for name in _names(operand):
+                    reads.setdefault(name, []).append(results)
+    work = list(found)
+    while work:
+        for results in reads.get(work.pop(), ()):
+            work += [name for name in results if name not in found]
+            found.update(results)
+    return found
 
 
 def _readers(

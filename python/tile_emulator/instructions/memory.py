@@ -9,7 +9,7 @@ import numpy as np
 
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.machine import access
-from tile_emulator.machine.cta import RANK_SHIFT
+from tile_emulator.machine.cta import NO_RANK, RANK_SHIFT
 from tile_emulator.machine.fences import STRONG, STRONG_WIDE, WEAK
 from tile_emulator.machine.memory import (
     LOCAL_WINDOW,
@@ -36,8 +36,6 @@ _SEMANTICS = {"weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "m
 _SCOPES = {"cta", "cluster", "gpu", "sys"}
 _CACHE = {"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc"}
 _SHIFT = np.uint64(RANK_SHIFT)
-# What an address says where `mapa` was given a rank beyond any cluster.
-NO_RANK = 255
 
 
 @dataclass

@@ -12,12 +12,12 @@ from tile_emulator.engine.operations import Operation
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.program import SHARED_BASE
 from tile_emulator.instructions.slots import UNSIGNED
-from tile_emulator.machine.cta import CTA, RANK_SHIFT
+from tile_emulator.machine.cta import CTA, NO_RANK, RANK_SHIFT
 from tile_emulator.machine.fences import Published
 from tile_emulator.machine.mbarrier import join_rows
 from tile_emulator.machine.scheduler import Scheduler
 from tile_emulator.machine.warp import FULL, LANES, Warp, first_lane, lanes_of, mask_of
-from tile_emulator.order.clock import CAUSED, FENCED, ROWS, SEEN, VISIBLE, Clock, Rows
+from tile_emulator.order.clock import CAUSED, FENCED, READ, ROWS, SEEN, VISIBLE, Clock, Rows
 from tile_emulator.order.shadow import Shadow
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ class Cluster:
         else:
             threads = w.thread0 + lanes_of(mask_of(bits))
         epochs = self.epoch[threads]
-        rows[SEEN, threads] = rows[VISIBLE, threads] = epochs
-        rows[CAUSED, threads] = epochs
+        for row in (SEEN, VISIBLE, CAUSED, READ):
+            rows[row, threads] = epochs
         rows[FENCED, threads] = np.maximum(rows[FENCED, threads], self.fenced[threads])
         self.epoch[threads] = epochs + np.uint32(1)
         return rows
@@ -231,8 +231,8 @@ class Cluster:
             if rank >= self.size:
                 raise Fault(
                     "address",
-                    f"shared address 0x{int(addresses[i]):x} names CTA rank {rank} of a cluster of "
-                    f"{self.size}",
+                    f"there is no CTA rank {'above 254' if rank >= NO_RANK else rank} in a cluster "
+                    f"of {self.size} (shared address 0x{int(addresses[i]):x})",
                     "check the rank given to mapa, and that the address is a shared one",
                     lane,
                 )
@@ -300,7 +300,7 @@ class Cluster:
             )
         rows = self.release(w, bits)
         if relaxed:
-            rows[[SEEN, FENCED, VISIBLE]] = 0
+            rows[[SEEN, FENCED, VISIBLE, READ]] = 0
             if w.fences.wide is not None:
                 rows = join_rows(rows, w.fences.wide.rows)
         self.barrier_rows = join_rows(self.barrier_rows, rows)

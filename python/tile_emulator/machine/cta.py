@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tile_emulator.machine.cluster import Cluster
 
 RANK_SHIFT = 24
+# What an address says where `mapa` was given a rank beyond any cluster.
+NO_RANK = 255
 
 
 class NamedBarrier:

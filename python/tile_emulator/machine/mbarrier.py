@@ -145,11 +145,7 @@ class MBarrier:
     def _check_expected(self, lane: int) -> None:
         """Bytes must be expected before the phase can complete without them."""
         for thread, epoch, _ in self.unsure:
-            others = sum(
-                o.nbytes
-                for o in self.landed
-                if o.caused is None or int(o.caused[CAUSED, thread]) < epoch
-            )
+            others = sum(o.nbytes for o in self.landed if not o.follows(thread, epoch))
             if others >= self.sure_bytes:
                 name = self.cta.cluster.thread_name(thread)
                 raise Fault(
@@ -229,10 +225,9 @@ class MBarrier:
             )
         self.landed.append(operation)
         self.byte_phases.add(self.phase)
-        if operation.caused is not None:
-            self.acquired = join_rows(self.acquired, operation.caused)
-            if self.split:
-                self.acquired_cta = join_rows(self.acquired_cta, operation.caused)
+        self.acquired = operation.hand_over(self.acquired)
+        if self.split:
+            self.acquired_cta = operation.hand_over(self.acquired_cta)
         if self.cta.cluster.locate(operation.thread)[0] is not self.cta:
             self.remote_bytes = True
         self.settle(operation.thread % 32, operation)
@@ -270,7 +265,7 @@ class MBarrier:
         self.done.pop(self.phase - 4, None)
         for landed in self.landed:
             landed.column, landed.epoch = self.column, epoch
-            landed.caused, landed.clock = None, cluster.first_clock
+            landed.clock = cluster.first_clock
             cluster.landed(landed)
         self.phase += 1
         self.pending = self.count

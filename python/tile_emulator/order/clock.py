@@ -2,7 +2,7 @@
 """Vector clocks.
 
 A clock has one column for each thread of the cluster, one that stays zero, and one for each
-mbarrier or async group, whose epochs are completed phases. It has four rows, each a weaker or
+mbarrier or async group, whose epochs are completed phases. It has five rows, each a weaker or
 stronger notion of "knows":
 
 - `SEEN`: happens-before through releases and acquires. Outside of strict checks synchronisation
@@ -10,6 +10,7 @@ stronger notion of "knows":
 - `VISIBLE`: seen at a scope that includes both sides, so that ordinary stores can be read.
 - `FENCED`: seen, and a `fence.proxy.async` stands on the path, so the async proxy sees it too.
 - `CAUSED`: has happened earlier in every execution, through relaxed synchronisation as well.
+- `READ`: seen, or has given its loads to others by a shuffle, so that they are over.
 
 Clocks are immutable and shared between lanes. A thread always knows itself; that is not stored.
 """
@@ -19,8 +20,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-SEEN, FENCED, CAUSED, VISIBLE = 0, 1, 2, 3
-ROWS = 4
+SEEN, FENCED, CAUSED, VISIBLE, READ = 0, 1, 2, 3, 4
+ROWS = 5
 
 Rows = NDArray[np.uint32]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tile_emulator.errors import Fault
 from tile_emulator.machine.fences import STRONG_WIDE, WEAK
-from tile_emulator.order.clock import CAUSED, FENCED, SEEN, Clock
+from tile_emulator.order.clock import CAUSED, FENCED, READ, SEEN, Clock
 
 if TYPE_CHECKING:
     from tile_emulator.engine.operations import Operation
@@ -229,8 +229,8 @@ class Conflicts:
 
     def _unknown_members(self, clock: Clock, number: int) -> list[int]:
         members = self.shadow.sets[-1 - number]
-        seen = clock.rows[SEEN]
-        return [thread for thread, epoch in members.items() if int(seen[thread]) < epoch]
+        over = clock.rows[READ]
+        return [thread for thread, epoch in members.items() if int(over[thread]) < epoch]
 
     def write_under_copy(self, w: Warp, clock: Clock, index: Any, threads: Any) -> None:
         shadow = self.shadow

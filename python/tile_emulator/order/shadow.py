@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_emulator.order.clock import FENCED, SEEN, VISIBLE, Clock
+from tile_emulator.order.clock import FENCED, READ, SEEN, VISIBLE, Clock
 from tile_emulator.order.conflicts import Conflicts
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Shadow:
         line = w.at.line if w.at is not None else 0
         epochs = self.cluster.epoch
         reader = self.reader[index]
-        free = known_epochs(clock, SEEN, reader) >= self.reader_epoch[index]
+        free = known_epochs(clock, READ, reader) >= self.reader_epoch[index]
         free |= reader == threads
         free &= reader >= 0
         if type(index) is not slice and len(set(flat.tolist())) < len(flat):
@@ -211,8 +211,8 @@ class Shadow:
                 members.update(self.sets[-1 - old])
             elif old != self.nobody:
                 members[old] = old_epoch
-            seen = clock.rows[SEEN]
-            members = {t: e for t, e in members.items() if int(seen[t]) < e}
+            over = clock.rows[READ]
+            members = {t: e for t, e in members.items() if int(over[t]) < e}
             members.update((t, int(epochs[t])) for t in threads)
             content = tuple(sorted(members.items()))
             number = self._set_index.get(content, -1)
@@ -244,7 +244,7 @@ class Shadow:
         if not known.all():
             self.conflicts.write_after_unknown_write(w, index, threads, known, strong, values)
         reader = self.reader[index]
-        known = known_epochs(clock, SEEN, reader) >= self.reader_epoch[index]
+        known = known_epochs(clock, READ, reader) >= self.reader_epoch[index]
         known |= reader == threads
         if not known.all() or int(reader.min()) < 0:
             self.conflicts.write_after_unknown_read(w, clock, index, threads, reader, known, strong)
@@ -344,7 +344,7 @@ class Shadow:
         if not known.all():
             self.conflicts.copy_over_unknown_write(operation, index, known)
         reader = self.reader[index]
-        known = known_epochs(clock, SEEN, reader) >= self.reader_epoch[index]
+        known = known_epochs(clock, READ, reader) >= self.reader_epoch[index]
         known |= reader == thread
         if not known.all() or int(reader.min()) < 0:
             self.conflicts.copy_over_unknown_read(operation, clock, thread, index, reader, known)

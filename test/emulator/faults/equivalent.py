@@ -67,6 +67,9 @@ EQUIVALENT: Table = {
         "reinit": (f"delete: {WARP_SYNC}", f"delete: {WARP_SYNC} (#3)"),
         "acknowledged_exit": (f"delete: {WARP_SYNC}",),
     },
+    "All bytes were waited for, and nobody reads the sender's memory: both CTAs may leave.": {
+        "st_async": (f"delete with its wait: {ARRIVE}", "delete: barrier.cluster.wait.aligned;"),
+    },
     "The third phase of each stage is armed, but nobody waits for it.": {
         "ring": (
             "execute in every thread: @%more mbarrier.arrive.expect_tx.shared::cta.b64 _, [%full], "

@@ -112,8 +112,8 @@ ONE_SHOT = [
         "[%remote_dst], [%src], 1024", "[dst], [%src], 1024",
     ),
     fault(
-        "copy_to_own_cta", "one_shot", "address",
-        "The peer is the sender itself.",
+        "copy_to_own_cta", "one_shot", "deadlock",
+        "The peer is the sender itself: the bytes never come to CTA 1.",
         "mov.u32 %peer, 1;", "mov.u32 %peer, 0;",
     ),
     fault(

@@ -44,7 +44,7 @@ def test_a_rank_outside_of_the_cluster_counts_where_the_address_is_used(
         return
     with pytest.raises(te.EmulationError) as caught:
         run(always, grid=2, cluster=2, schedule=schedule)
-    assert caught.value.kind == "address" and "of a cluster of 2" in str(caught.value)
+    assert caught.value.kind == "address" and "in a cluster of 2" in str(caught.value)
 
 
 # CTA 0 writes a word of CTA 1, then raises a flag there; CTA 1 waits for the flag.

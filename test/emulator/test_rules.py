@@ -53,7 +53,7 @@ BROKEN = {
     "destination_not_mapped": ("address", {"map_dst": "mov.u32 %rdst, %dst;"}),
     "barrier_not_mapped": ("address", {"map_bar": "mov.u32 %rbar, %bar;"}),
     "own_cta": (
-        "address",
+        "deadlock",
         {
             "map_dst": LINES["map_dst"].replace(", 1;", ", 0;"),
             "map_bar": LINES["map_bar"].replace(", 1;", ", 0;"),

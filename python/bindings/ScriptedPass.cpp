@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "python/bindings/ScriptedPass.h"
+#include "python/bindings/Watch.h"
 
 #include "dialect/TileDialect.h"
 #include "lib/Transforms/Passes.h"
@@ -156,6 +157,7 @@ static std::vector<char *> argvOf(std::vector<std::string> &arguments) {
 }
 
 int tile::optMain(std::vector<std::string> arguments) {
+  silenceStackDumps();
   DialectRegistry registry = allDialects();
   std::vector<char *> argv = argvOf(arguments);
   return asMainReturnCode(MlirOptMain(static_cast<int>(argv.size()),

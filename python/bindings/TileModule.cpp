@@ -7,6 +7,7 @@
 #include "lib/Analysis/DeclaredVariant.h"
 #include "python/bindings/LayoutAttr.h"
 #include "python/bindings/ScriptedPass.h"
+#include "python/bindings/Watch.h"
 
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
 #include "mlir/CAPI/IR.h"
@@ -236,6 +237,23 @@ NB_MODULE(_tile, m) {
       nb::arg("arguments"),
       "Run mlir-lsp-server with the tile dialect on stdin and stdout until the "
       "client ends it; returns the exit status.");
+  m.attr("WATCH_PASS_BYTES") = sizeof(tile::WatchRecord::pass);
+  m.attr("WATCH_BYTES") = sizeof(tile::WatchRecord);
+  m.def(
+      "watch",
+      [](MlirContext context, nb::object record) {
+        // Never released: the context may write to it until the process ends.
+        auto *view = new Py_buffer;
+        if (PyObject_GetBuffer(record.ptr(), view, PyBUF_WRITABLE))
+          throw nb::python_error();
+        if (view->len != sizeof(tile::WatchRecord))
+          throw nb::value_error("record must have WATCH_BYTES bytes");
+        tile::watch(context, *static_cast<tile::WatchRecord *>(view->buf));
+      },
+      nb::arg("context"), nb::arg("record"),
+      "Keep in `record`, memory of WATCH_BYTES bytes that another process may "
+      "read, which pass runs in a context of one thread, and in the rest of it "
+      "the place of the op that it works on; both end with a zero.");
   m.def("variant_names", &tile::getVariantNames,
         "Return the names that a copy's `variant` may have, in the order in "
         "which they were registered.");

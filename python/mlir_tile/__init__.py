@@ -17,6 +17,7 @@ from .contexts import context, load_dialect  # noqa: E402
 from .entry_points import load_entry_points  # noqa: E402
 from .runtime.errors import (  # noqa: E402
     CompileError,
+    CompilerCrash,
     CompileWarning,
     DeviceUnavailable,
     EmulatorError,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CompileError",
     "CompileWarning",
+    "CompilerCrash",
     "Cost",
     "DeviceUnavailable",
     "EmulatorError",

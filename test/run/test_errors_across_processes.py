@@ -22,6 +22,7 @@ LAUNCH = Launch("k", (2, 1, 1), (32, 1, 1), (2, 1, 1), 0)
 ERRORS: list[Exception] = [
     mt.Error("a"),
     mt.CompileError("a", ["b", "c"]),
+    mt.CompilerCrash("a", text="b", pass_name="c", place="d", timed_out=True, input=b"e"),
     mt.LoadError("a"),
     mt.LaunchError("a", call="cuLaunchKernelEx", name="CUDA_ERROR", text="b", launch=LAUNCH),
     mt.KernelTimeout("a", call="emulator", launch=LAUNCH),

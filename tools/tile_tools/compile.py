@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tile_emulator.usage import file_name
 
 from .errors import report
+from .guard import guarded, watch
 from .progress import shown
 from .source import read
-from .startup import begin, import_mlir_without_numpy
+from .startup import import_mlir_without_numpy
 from .usage import check_outputs
 from .version import PrintVersion
 
@@ -126,7 +127,6 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     """Run on `sys.argv`; return the exit status."""
-    begin()
     return report(run)
 
 
@@ -166,6 +166,7 @@ def compiled(options: argparse.Namespace) -> str | bytes:
         return True
 
     with mt.context() as context:
+        watch(context)
         handler = context.attach_diagnostic_handler(show)
         try:
             return printed(source.module(), options)
@@ -261,5 +262,10 @@ def write(output: str, content: str | bytes) -> None:
         raise OSError(error.errno, error.strerror, "standard output") from None
 
 
+def command() -> int:
+    """Run on `sys.argv` as a tool; return the exit status."""
+    return guarded(main)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command())

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from tile_emulator.usage import file_name, positive
 
 from .errors import report
-from .startup import begin, import_mlir_without_numpy
+from .guard import guarded, watch
+from .startup import import_mlir_without_numpy
 from .usage import check_outputs
 from .version import PrintVersion
 
@@ -128,8 +129,6 @@ def coordinate(text: str) -> tuple[int, ...]:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
-    if argv is None:
-        begin()
     return report(lambda: run(argv))
 
 
@@ -173,7 +172,8 @@ def show(options: argparse.Namespace) -> None:
     """Draw what is asked for; raise what is wrong with it."""
     import mlir_tile as mt
 
-    with mt.context():
+    with mt.context() as context:
+        watch(context)
         draw = pictures(options)
         if options.svg is None and options.html is None:
             from mlir_tile.viewer import terminal
@@ -256,5 +256,10 @@ def pictures(options: argparse.Namespace) -> list[Draw]:
     return [draw(copy) for copy in found]
 
 
+def command() -> int:
+    """Run on `sys.argv` as a tool; return the exit status."""
+    return guarded(main)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command())

@@ -14,6 +14,7 @@ import sys
 from typing import BinaryIO
 
 from .errors import report
+from .guard import CRASHES, report_crash
 from .hover import with_description
 from .startup import open_closed_streams, utf8
 from .version import version_line
@@ -52,6 +53,8 @@ def run(arguments: list[str]) -> int:
             os.waitpid(server, 0)
             raise
     status = os.waitstatus_to_exitcode(os.waitpid(server, 0)[1])
+    if -status in CRASHES:
+        return report_crash(signal.strsignal(-status) or "")
     return status if status >= 0 else 128 - status
 
 

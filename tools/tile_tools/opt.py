@@ -6,13 +6,13 @@ import sys
 import traceback
 
 from .errors import report
-from .startup import begin, import_mlir_without_numpy, utf8
+from .guard import guarded
+from .startup import import_mlir_without_numpy, utf8
 from .version import version_line
 
 
 def main() -> int:
     """Run mlir-opt on `sys.argv`; return its exit status."""
-    begin()
     # As mlir-opt: who closes the pipe behind it ends it, and LLVM would call that a failure.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     return report(lambda: run(utf8(sys.argv[1:])))
@@ -34,5 +34,10 @@ def run(arguments: list[str]) -> int:
     return status
 
 
+def command() -> int:
+    """Run on `sys.argv` as a tool; return the exit status."""
+    return guarded(main, may_exit=True)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command())

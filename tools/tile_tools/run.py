@@ -20,9 +20,9 @@ from tile_emulator.usage import (
 )
 
 from .errors import report
+from .guard import guarded, running, watch
 from .progress import shown
 from .source import read
-from .startup import begin
 from .usage import check_outputs
 from .version import PrintVersion
 
@@ -123,6 +123,7 @@ def run(options: argparse.Namespace) -> None:
     arguments = [parse_argument(text) for text in options.arg]
     with shown("tile-run: compiling and running"):
         executable = load_or_compile(options)
+        running()
         result = executable.invoke(
             options.entry,
             *arguments,
@@ -151,7 +152,8 @@ def load_or_compile(options: argparse.Namespace) -> Executable:
     source = read(options.file)
     saved = source.program()
     if saved is None:
-        with mt.context():
+        with mt.context() as context:
+            watch(context)
             return mt.compile(source.module(), **given)
     if given:
         flags = ", ".join("--" + name.replace("_", "-") for name in given)
@@ -191,10 +193,13 @@ def expect(arguments: Sequence[Any], left: int, right: int) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
-    if argv is None:
-        begin()
     return report(lambda: run(parsed(argv)))
 
 
+def command() -> int:
+    """Run on `sys.argv` as a tool; return the exit status."""
+    return guarded(main)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command())

@@ -3,6 +3,7 @@
 
     Error
     ├── CompileError          the IR is wrong, or a stage could not lower it
+    ├── CompilerCrash         MLIR or LLVM ended the isolated process that compiled
     ├── LoadError             a file is no saved program, is damaged, or of another version
     ├── LaunchError           a host call was refused or went wrong on the device
     │   ├── KernelTimeout     a kernel did not end within `timeout=`
@@ -23,6 +24,7 @@ from typing import Any
 __all__ = [
     "CompileError",
     "CompileWarning",
+    "CompilerCrash",
     "DeviceUnavailable",
     "EmulatorError",
     "Error",
@@ -47,6 +49,33 @@ class CompileError(Error):
     def __init__(self, message: str, diagnostics: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.diagnostics = list(diagnostics)
+
+
+class CompilerCrash(Error):
+    """An isolated compilation did not come to an end of its own: a bug to be reported.
+
+    `text` is what MLIR or LLVM said last, such as an assertion, or how the process ended;
+    `pass_name` is the pass that was running, and `place` the `file:line:column` of the op that it
+    worked on (each empty where unknown). `timed_out` tells whether it was stopped for taking too
+    long, and `input` is the text or bytecode that does it again.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        text: str = "",
+        pass_name: str = "",
+        place: str = "",
+        timed_out: bool = False,
+        input: bytes = b"",
+    ) -> None:
+        super().__init__(message)
+        self.text = text
+        self.pass_name = pass_name
+        self.place = place
+        self.timed_out = timed_out
+        self.input = input
 
 
 class CompileWarning(UserWarning):

@@ -231,7 +231,9 @@ class Executable:
     def _function(self, name: str) -> Any:
         with self._lock:
             if self._engine is None:
-                self._engine = self._make_engine()
+                engine = self._make_engine()
+                engine.initialize()
+                self._engine = engine
             if name not in self._functions:
                 address = self._engine.raw_lookup(f"_mlir_ciface_{name}")
                 if not address:
@@ -267,8 +269,13 @@ class Executable:
         ]:
             address = ctypes.cast(getattr(library(), entry), ctypes.c_void_p)
             engine.raw_register_runtime(name, address)
-        engine.initialize()
         return engine
+
+    def _generate_host_code(self) -> None:
+        """Do all that the first call of each host function does, but run nothing."""
+        engine = self._make_engine()
+        for name in self._signatures:
+            engine.raw_lookup(f"_mlir_ciface_{name}")
 
 
 def _check_names(module: ir.Module) -> None:

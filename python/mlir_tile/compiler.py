@@ -199,11 +199,7 @@ def compile(
     timeout = None if timeout is None else validation.seconds("timeout", timeout)
     if timeout is not None and not isolate:
         raise ValueError("timeout needs isolate=True: only another process can be stopped")
-    if isinstance(module, str | bytes):
-        if not isolate:
-            with context():
-                module = parse(module)
-    else:
+    if not isinstance(module, str | bytes):
         module = validation.module_of("module", module)
     opt_level = _checked(chip, features, opt_level, line_info)
     pipeline.Options(chip, features, "isa", opt_level, line_info).check()
@@ -211,6 +207,9 @@ def compile(
         return _compile_isolated(
             module, timeout, chip=chip, features=features, opt_level=opt_level, line_info=line_info
         )
+    if isinstance(module, str | bytes):
+        with context():
+            module = parse(module)
     signatures = signatures_of(module)
     with diagnostics_of(module.context) as said:
         lowered = lower(

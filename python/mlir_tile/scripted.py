@@ -55,7 +55,9 @@ def run_passes(op: ir.Operation | ir.OpView, passes: str) -> None:
     """Run `passes`, a pipeline as in `"builtin.module(cse)"`, on `op` in place and in one thread.
 
     What a Python pass raises arrives as itself, where `PassManager.run` would raise that the pass
-    failed. Raises `ValueError` for a text that is no pipeline, and `MLIRError` where a pass fails.
+    failed. Do not use handles of ops inside of `op` from before: a pass may have erased them, and
+    upstream's bindings do not notice. Raises `ValueError` for a text that is no pipeline, and
+    `MLIRError` where a pass fails.
     """
     op = op.operation
     raised: list[BaseException] = []

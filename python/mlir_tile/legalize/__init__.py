@@ -5,6 +5,7 @@ Reads only the plans that `tile-analyze-layout` left on the ops, and computes no
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from mlir import ir
 from mlir.rewrite import PatternRewriter, RewritePatternSet, walk_and_apply_patterns
@@ -25,6 +26,25 @@ PATTERNS: dict[str, Pattern] = {
 }
 
 
+class _Rewriter:
+    """A `PatternRewriter` that marks what it erases: using it is an error then, not a crash."""
+
+    def __init__(self, rewriter: PatternRewriter) -> None:
+        self._rewriter = rewriter
+
+    @property
+    def ip(self) -> ir.InsertionPoint:
+        return self._rewriter.ip
+
+    def erase_op(self, op: ir.Operation | ir.OpView) -> None:
+        self._rewriter.erase_op(op.operation)
+        op.operation._set_invalid()
+
+    def replace_op(self, op: ir.Operation | ir.OpView, by: Any) -> None:
+        self._rewriter.replace_op(op, by)
+        op.operation._set_invalid()
+
+
 def _guarded(pattern: Pattern, failures: list[BaseException]) -> Callable[..., bool]:
     """Keep the pattern's exceptions on this side of MLIR's C++; True means no match there."""
 
@@ -32,7 +52,7 @@ def _guarded(pattern: Pattern, failures: list[BaseException]) -> Callable[..., b
         if failures:
             return True
         try:
-            pattern(op, rewriter)
+            pattern(op, _Rewriter(rewriter))
         except BaseException as failure:
             failures.append(failure)
             return True

@@ -8,6 +8,7 @@ import io
 import math
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,12 +38,9 @@ def parse(text: str | bytes) -> ir.Module:
 
     Raises `CompileError` with the diagnostics of the parser and the verifier.
     """
-    _check_extents(text, "-")
-    try:
-        with one_thread(ir.Context.current):
-            return ir.Module.parse(text)
-    except ir.MLIRError as error:
-        raise compile_error("cannot parse the module", error) from None
+    content = text.encode() if isinstance(text, str) else text
+    _check_extents(content, "-")
+    return _parsed(lambda: ir.Module.parse(text), content, "-", "the module")
 
 
 def parse_file(path: str | os.PathLike[str]) -> ir.Module:
@@ -50,20 +48,71 @@ def parse_file(path: str | os.PathLike[str]) -> ir.Module:
 
     Diagnostics name `path`. Raises `OSError` where it cannot be read, else as `parse` does.
     """
-    _check_extents(Path(path).read_bytes(), os.fspath(path))
+    name = os.fspath(path)
+    content = Path(path).read_bytes()
+    _check_extents(content, name)
+    return _parsed(lambda: ir.Module.parseFile(name), content, name, name)
+
+
+def _parsed(parse: Callable[[], ir.Module], content: bytes, name: str, what: str) -> ir.Module:
+    """Return what `parse` makes of `content`; raise `CompileError` for what is no module."""
+    is_text = not content.startswith(_BYTECODE)
+    if is_text:
+        _check_strings(content, name, is_text)
+        _check_numbers(content, name)
     try:
         with one_thread(ir.Context.current):
-            return ir.Module.parseFile(os.fspath(path))
+            module = parse()
     except ir.MLIRError as error:
-        raise compile_error(f"cannot parse {os.fspath(path)}", error) from None
+        raise compile_error(f"cannot parse {what}", error) from None
+    except RuntimeError as error:
+        # A diagnostic with text of which the bindings can make no `str`.
+        raise CompileError(f"{name}: error: cannot be parsed, nor said why: {error}") from None
+    if not is_text:
+        printed = module.operation.get_asm(enable_debug_info=True)
+        _check_strings(printed.encode(), name, is_text)
+    return module
 
 
-def _check_extents(text: str | bytes, name: str) -> None:
+def _check_strings(text: bytes, name: str, is_text: bool) -> None:
+    """Raise `CompileError` for a string in MLIR's text that is not UTF-8, at its place.
+
+    Upstream's bindings cannot make a `str` of it, in the middle of a diagnostic or of a pass.
+    """
+    if text.isascii() and not _HIGH_ESCAPE.search(text):
+        return
+    for string in _STRING.finditer(text):
+        begin = text.rfind(b"\n", 0, string.start()) + 1
+        if b"//" in text[begin : string.start()]:
+            continue
+        try:
+            _ESCAPE.sub(lambda e: e[2] or bytes.fromhex(e[1].decode()), string[1]).decode()
+        except UnicodeDecodeError:
+            line = text.count(b"\n", 0, string.start()) + 1
+            at = f"{name}:{line}:{string.start() - begin + 1}" if is_text else name
+            shown = string[0].decode(errors="backslashreplace")
+            error = f"{at}: error: text in a module must be UTF-8, got {shown}"
+            raise CompileError(error, [error]) from None
+
+
+def _check_numbers(text: bytes, name: str) -> None:
+    """Raise `CompileError` for a number that upstream's parser would spend seconds or hours on."""
+    for number in _LONG_NUMBER.finditer(text):
+        begin = text.rfind(b"\n", 0, number.start()) + 1
+        if b"//" not in text[begin : number.start()]:
+            line = text.count(b"\n", 0, number.start()) + 1
+            error = (
+                f"{name}:{line}:{number.start() - begin + 1}: error: number must have at most "
+                f"{_MOST_DIGITS} digits, got {len(number[0])}"
+            )
+            raise CompileError(error, [error])
+
+
+def _check_extents(content: bytes, name: str) -> None:
     """Raise `CompileError` for memrefs whose elements cannot be counted.
 
     Upstream's verifiers multiply their extents, and end the process where that overflows.
     """
-    content = text.encode() if isinstance(text, str) else text
     for memref in _EXTENTS.finditer(content):
         begin = content.rfind(b"\n", 0, memref.start()) + 1
         if b"//" in content[begin : memref.start()]:
@@ -77,6 +126,12 @@ def _check_extents(text: str | bytes, name: str) -> None:
 
 _EXTENTS = re.compile(rb"memref<((?:(?:\d+|\?)x)+)")
 _NUMBER = re.compile(rb"\d+")
+_MOST_DIGITS = 1000
+_LONG_NUMBER = re.compile(rb"(?<![\w.\"])\d{%d,}" % (_MOST_DIGITS + 1))
+_BYTECODE = b"ML\xefR"
+_STRING = re.compile(rb'"((?:[^"\\\n]|\\.)*)"')
+_ESCAPE = re.compile(rb"\\(?:([0-9a-fA-F]{2})|(.))")
+_HIGH_ESCAPE = re.compile(rb"\\[89a-fA-F][0-9a-fA-F]")
 
 
 def lower(

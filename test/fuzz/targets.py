@@ -11,9 +11,11 @@ import io
 import re
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import inputs
 from hypothesis import strategies as st
@@ -140,6 +142,36 @@ def run_saved(data: bytes) -> int:
         return report(lambda: void(mt.load(path)))
 
 
+CRASHED = 3
+"""The status of a compilation that raised `CompilerCrash`."""
+
+ISOLATED_SECONDS = 60.0
+"""On the clock: as many as 20 of the processor on a busy machine."""
+
+
+def run_compiled(data: bytes, **options: Any) -> int:
+    """Compile as a program that was read does."""
+    import mlir_tile as mt
+    from tile_tools.errors import report
+
+    def compile_and_drop() -> int:
+        try:
+            mt.compile(data, **options)
+        except mt.CompilerCrash as crash:
+            text = "no end" if crash.timed_out else " ".join(crash.text.split())
+            print(f"crash: {crash.pass_name}: {text}", file=sys.stderr)
+            return CRASHED
+        return 0
+
+    warnings.simplefilter("ignore", mt.CompileWarning)
+    return report(compile_and_drop)
+
+
+def run_isolated(data: bytes) -> int:
+    """Compile as a program that strangers sent."""
+    return run_compiled(data, isolate=True, timeout=ISOLATED_SECONDS)
+
+
 AT_LINE = r"\bline \d+"
 IN_NOTATION = r"in layout '[\s\S]*\n +\^|^error: (-:|--|coordinate |'tile.copy_async' op)"
 IN_TEXT = r'^(\S+:\d+:\d+|".*"): error: '
@@ -155,3 +187,9 @@ TARGETS = {
     "notation": Target(run_notation, inputs.notations(), IN_NOTATION, 100),
     "saved": Target(run_saved, inputs.saved_programs(), r"^error: \S+\.tile ", 60),
 }
+RUNS = {
+    **{name: target.run for name, target in TARGETS.items()},
+    "compiled": run_compiled,
+    "isolated": run_isolated,
+}
+"""All that a worker runs; the last two have inputs of their own, in `mutants`."""

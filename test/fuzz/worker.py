@@ -11,6 +11,7 @@ import base64
 import contextlib
 import json
 import os
+import re
 import resource
 import selectors
 import subprocess
@@ -97,6 +98,11 @@ class Worker:
             raise Died(f"the worker does not start: {self.stop()}")
         return self._child
 
+    def resident_kib(self) -> int:
+        """Return the memory that the child has now."""
+        status = Path(f"/proc/{self._started().pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", status)[1])  # type: ignore[index]
+
     def stop(self) -> str:
         """End the child and return what it printed."""
         if self._child is None:
@@ -112,9 +118,9 @@ class Worker:
 
 
 def processor_seconds(pid: int) -> float:
-    """Return the time that the processor spent on a process, in user and system mode."""
+    """Return the time that the processor spent on a process and its children that have ended."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextlib.contextmanager
@@ -143,7 +149,7 @@ def serve(answers: int) -> None:
         print("ready", file=reply, flush=True)
         for line in sys.stdin:
             request = json.loads(line)
-            run = targets.TARGETS[request["target"]].run
+            run = targets.RUNS[request["target"]]
             with captured_stderr() as stderr:
                 try:
                     status = run(base64.b64decode(request["data"]))

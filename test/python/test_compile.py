@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -139,3 +140,57 @@ def test_several_threads_compile_at_once() -> None:
     assert len(set(texts)) == 4
     assert texts == texts[:4] * 3
     assert all(text.count("cp.async.bulk") == 1 for text in texts)
+
+
+def with_text(literal: str) -> str:
+    return f'func.func @f() {{\n  %c = arith.constant {{x.y = "{literal}"}} 1 : i32\n  return\n}}'
+
+
+@pytest.mark.parametrize(
+    ("literal", "is_right"),
+    [
+        ("\\C3\\A9", True),
+        ("é", True),
+        ("\\\\FF", True),
+        ("\\FF", False),
+        ("\\C3", False),
+        ('\\"\\e9', False),
+    ],
+)
+def test_text_that_is_not_utf8_is_refused_at_its_place(literal: str, is_right: bool) -> None:
+    given = with_text(literal)
+    with mt.context() as context:
+        context.allow_unregistered_dialects = True
+        assert mt.parse(f'// "{literal}"\nmodule {{}}')
+        if is_right:
+            assert mt.parse(given)
+            return
+        with pytest.raises(mt.CompileError) as caught:
+            mt.parse(given)
+        text = f'text in a module must be UTF-8, got "{literal}"'
+        assert caught.value.diagnostics == [f"-:2:30: error: {text}"]
+        content = io.BytesIO()
+        ir.Module.parse(given).operation.write_bytecode(content)
+        with pytest.raises(mt.CompileError, match="-: error: text in a module must be UTF-8"):
+            mt.parse(content.getvalue())
+
+
+def test_bytes_that_are_not_utf8_are_refused_in_text_alone() -> None:
+    with mt.context():
+        assert mt.parse(b"// caf\xe9\nmodule {}")
+        with pytest.raises(mt.CompileError, match=r'^-:1:15: error: .*, got "\\xe9"$'):
+            mt.parse(b'module {} loc("\xe9")')
+
+
+def test_a_number_of_very_many_digits_is_refused_at_its_place() -> None:
+    def constant(digits: str) -> str:
+        return f"func.func @f() {{\n  %c = arith.constant {digits} : i8000\n  return\n}}"
+
+    with mt.context():
+        assert mt.parse(constant("1" * 1000))
+        assert mt.parse(f"// {'1' * 1001}\nmodule {{}}")
+        assert mt.parse(f'module attributes {{llvm.x = "{"1" * 1001}"}} {{}}')
+        with pytest.raises(mt.CompileError) as caught:
+            mt.parse(constant("1" * 1001))
+    text = "number must have at most 1000 digits, got 1001"
+    assert str(caught.value) == f"-:2:23: error: {text}"

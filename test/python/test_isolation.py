@@ -103,14 +103,34 @@ def test_a_crash_of_the_parser_has_no_pass() -> None:
     assert str(caught.value).startswith("internal error of the compiler: Aborted (SIGABRT)\n")
 
 
-def as_bytecode() -> bytes:
+def as_bytecode(text: str) -> bytes:
     with mt.context():
         content = io.BytesIO()
-        mt.parse(TEXT).operation.write_bytecode(content)
+        mt.parse(text).operation.write_bytecode(content)
         return content.getvalue()
 
 
-@pytest.mark.parametrize("given", [TEXT, TEXT.encode(), as_bytecode()])
+SMALL = "func.func @main(%a: memref<4xf32>) { return }"
+DAMAGES = [
+    (31, 1, "Assertion `idx < size()' failed."),
+    (21, 64, "LLVM ERROR: SmallVector unable to grow."),
+    (58, 128, "terminate called after throwing an instance of"),
+    (100, 1, "it was given 1.0 s"),
+]
+"""Bytes of the bytecode of `SMALL` of which upstream's reader makes that."""
+
+
+@pytest.mark.parametrize(("place", "byte", "text"), DAMAGES)
+def test_crashes_of_upstream_are_exceptions(place: int, byte: int, text: str) -> None:
+    content = bytearray(as_bytecode(SMALL))
+    content[place] = byte
+    with pytest.raises(mt.CompilerCrash) as caught:
+        mt.compile(bytes(content), isolate=True, timeout=1.0 if "1.0" in text else 60)
+    assert text in caught.value.text
+    assert caught.value.input == content
+
+
+@pytest.mark.parametrize("given", [TEXT, TEXT.encode(), as_bytecode(TEXT)])
 @pytest.mark.parametrize("isolate", [False, True])
 def test_text_and_bytecode_are_compiled(given: str | bytes, isolate: bool) -> None:
     program = mt.compile(given, isolate=isolate)

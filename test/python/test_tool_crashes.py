@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import mlir_tile as mt
 from mlir_tile import _tile
 from tile_tools import guard
 
@@ -84,6 +86,26 @@ def test_a_reason_that_llvm_gives_is_kept() -> None:
     first, second = stderr.splitlines()
     assert (status, first) == (1, "LLVM ERROR: no way")
     assert second.startswith("error: internal error of the compiler: Aborted")
+
+
+@pytest.mark.parametrize("tool", ["compile", "layout", "run"])
+def test_a_crash_of_the_parser_is_an_error(tool: str, tmp_path: Path) -> None:
+    content = io.BytesIO()
+    with mt.context():
+        module = mt.parse("func.func @main(%a: memref<4xf32>) { return }")
+        module.operation.write_bytecode(content)
+    right = content.getvalue()
+    wrong = right[:31] + b"\1" + right[32:]
+    for name, given in (("right", right), ("wrong", wrong)):
+        file = tmp_path / f"{name}.mlirbc"
+        file.write_bytes(given)
+        arguments = [str(file), *(["--to", "nvvm"] if tool == "compile" else [])]
+        status, _, stderr = run(tool, arguments, "None")
+        if name == "right":
+            assert "internal error" not in stderr and "Assertion" not in stderr
+    reason, said = stderr.splitlines()
+    assert status == 1 and reason.endswith("Assertion `idx < size()' failed.")
+    assert said == "error: internal error of the compiler: Aborted; report it with the input"
 
 
 ABORTS = """
@@ -162,6 +184,4 @@ def state_of(pid: int) -> str:
 def test_the_record_is_the_extensions() -> None:
     assert (guard._PASS_BYTES, guard._WATCH_BYTES) == (_tile.WATCH_PASS_BYTES, _tile.WATCH_BYTES)
     with pytest.raises(ValueError, match="must have WATCH_BYTES bytes"):
-        import mlir_tile as mt
-
         _tile.watch(mt.context(), bytearray(1))

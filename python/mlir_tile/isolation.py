@@ -19,6 +19,7 @@ import pickle
 import resource
 import signal
 import sys
+import threading
 import time
 import traceback
 import warnings
@@ -32,6 +33,9 @@ Value = TypeVar("Value")
 
 _DONE = _tile.WATCH_BYTES
 """Where the child says that its answer is whole, behind what `_tile.watch` writes."""
+
+_forking = threading.Lock()
+"""Held while the filters of warnings, which all threads share, are others."""
 
 _LONGEST_TEXT = 4000
 _PR_SET_PDEATHSIG = 1
@@ -57,7 +61,7 @@ def isolated(
     ):
         _flush()
         parent = os.getpid()
-        with warnings.catch_warnings():
+        with _forking, warnings.catch_warnings():
             # Python warns of other threads, which may hold locks: those of MLIR's are idle while
             # this one holds the interpreter's lock, and the C library releases its own.
             warnings.simplefilter("ignore", DeprecationWarning)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -117,6 +118,17 @@ def test_it_ends_by_a_signal_and_leaves_nothing(client: Client, number: signal.S
     client.process.send_signal(number)
     assert client.process.wait(SECONDS) == -number
     assert not Path(f"/proc/{server}").exists()
+
+
+def test_a_crash_of_the_server_is_an_error(client: Client) -> None:
+    client.show(TEXT)
+    pid = client.process.pid
+    (server,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    os.kill(int(server), signal.SIGSEGV)
+    assert client.process.wait(SECONDS) == 1
+    assert client.process.stderr is not None
+    said = client.process.stderr.read().decode()
+    assert "error: internal error of the compiler: Segmentation fault; report it" in said
 
 
 def test_it_ends_with_the_editors_messages(client: Client) -> None:

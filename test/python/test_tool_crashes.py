@@ -135,6 +135,16 @@ def test_a_signal_ends_parent_and_child(number: int, hanging: tuple[subprocess.P
     assert state_becomes(child, "X")
 
 
+def test_a_tool_works_where_children_are_ignored() -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with start(*COMPILE, "os.abort()") as process:
+            _, stderr = process.communicate(timeout=120)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert stderr.endswith(": Aborted; report it with the input\n")
+
+
 def test_a_signal_to_the_child_ends_the_parent_by_it(
     hanging: tuple[subprocess.Popen[str], int],
 ) -> None:

@@ -43,6 +43,7 @@ def guarded(main: Callable[[], int], *, may_exit: bool = False) -> int:
     begin()
     record = mmap.mmap(-1, _WATCH_BYTES + 2)
     parent = os.getpid()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # The system would take in an ignored child.
     gc.freeze()  # A collection in the child would copy the memory of all objects.
     child = os.fork()
     if child:

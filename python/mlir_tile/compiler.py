@@ -77,22 +77,35 @@ def _parsed(parse: Callable[[], ir.Module], content: bytes, name: str, what: str
 def _check_strings(text: bytes, name: str, is_text: bool) -> None:
     """Raise `CompileError` for a string in MLIR's text that is not UTF-8, at its place.
 
-    Upstream's bindings cannot make a `str` of it, in the middle of a diagnostic or of a pass.
+    Upstream's bindings cannot make a `str` of it, amidst a diagnostic or a pass. A zero
+    byte in the name of a symbol ends the process where LLVM gets to it.
     """
-    if text.isascii() and not _HIGH_ESCAPE.search(text):
+    if text.isascii() and not _UNUSUAL_ESCAPE.search(text):
         return
     for string in _STRING.finditer(text):
         begin = text.rfind(b"\n", 0, string.start()) + 1
-        if b"//" in text[begin : string.start()]:
+        before = text[begin : string.start()]
+        if b"//" in before:
             continue
-        try:
-            _ESCAPE.sub(lambda e: e[2] or bytes.fromhex(e[1].decode()), string[1]).decode()
-        except UnicodeDecodeError:
-            line = text.count(b"\n", 0, string.start()) + 1
-            at = f"{name}:{line}:{string.start() - begin + 1}" if is_text else name
-            shown = string[0].decode(errors="backslashreplace")
-            error = f"{at}: error: text in a module must be UTF-8, got {shown}"
-            raise CompileError(error, [error]) from None
+        value = _ESCAPE.sub(lambda e: e[2] or bytes.fromhex(e[1].decode()), string[1])
+        if b"\0" in value and before.endswith((b"@", b"sym_name = ")):
+            rule = "symbol must have no zero byte"
+        elif not _is_utf8(value):
+            rule = "text in a module must be UTF-8"
+        else:
+            continue
+        line = text.count(b"\n", 0, string.start()) + 1
+        at = f"{name}:{line}:{len(before) + 1}" if is_text else name
+        error = f"{at}: error: {rule}, got {string[0].decode(errors='backslashreplace')}"
+        raise CompileError(error, [error])
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _check_numbers(text: bytes, name: str) -> None:
@@ -131,7 +144,7 @@ _LONG_NUMBER = re.compile(rb"(?<![\w.\"])\d{%d,}" % (_MOST_DIGITS + 1))
 _BYTECODE = b"ML\xefR"
 _STRING = re.compile(rb'"((?:[^"\\\n]|\\.)*)"')
 _ESCAPE = re.compile(rb"\\(?:([0-9a-fA-F]{2})|(.))")
-_HIGH_ESCAPE = re.compile(rb"\\[89a-fA-F][0-9a-fA-F]")
+_UNUSUAL_ESCAPE = re.compile(rb"\\(?:[89a-fA-F][0-9a-fA-F]|00)")
 
 
 def lower(

@@ -194,3 +194,21 @@ def test_a_number_of_very_many_digits_is_refused_at_its_place() -> None:
             mt.parse(constant("1" * 1001))
     text = "number must have at most 1000 digits, got 1001"
     assert str(caught.value) == f"-:2:23: error: {text}"
+
+
+@pytest.mark.parametrize("name", ["memref.global", "generic"])
+def test_a_symbol_with_a_zero_byte_is_refused(name: str) -> None:
+    """A string of other use may have one."""
+
+    def declared(symbol: str) -> str:
+        if name == "generic":
+            return f'"memref.global"() {{sym_name = "{symbol}", type = memref<4xi8>}} : () -> ()'
+        return f'memref.global @"{symbol}" : memref<4xi8>'
+
+    with mt.context():
+        assert mt.parse(declared("ab"))
+        assert mt.parse('llvm.mlir.global internal @text("a\\00b")')
+        with pytest.raises(mt.CompileError) as caught:
+            mt.parse(declared("a\\00b"))
+    column = 31 if name == "generic" else 16
+    assert str(caught.value) == f'-:1:{column}: error: symbol must have no zero byte, got "a\\00b"'

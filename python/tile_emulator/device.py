@@ -20,7 +20,7 @@ from tile_emulator.machine.launch import (
     check_launch,
     triple,
 )
-from tile_emulator.machine.memory import GlobalMemory
+from tile_emulator.machine.memory import FUNCTIONS, GlobalMemory
 from tile_emulator.machine.scheduler import Budget
 from tile_emulator.ptx.module import Module
 from tile_emulator.validation import choice, integer, seconds
@@ -132,31 +132,44 @@ class Device:
         return addresses[name]
 
     def _load(self, module: Module) -> dict[str, int]:
+        """Return the addresses of the module's variables, allocated and filled at first.
+
+        One that cannot be filled leaves nothing behind, so that each try fails.
+        """
         known = self._loaded.get(id(module))
         if known is not None:
             return known[1]
-        addresses = {
-            v.name: self.memory.alloc(v.size, f"variable '{v.name}'")
-            for v in (
-                *module.variables.values(),
-                *(v for f in module.functions.values() for v in f.variables.values()),
-            )
-            if v.space in ("global", "const")
+        functions = module.functions.values()
+        variables = {
+            variable.name: variable
+            for group in (module.variables, *(f.variables for f in functions))
+            for variable in group.values()
+            if variable.space in ("global", "const")
         }
-        self._loaded[id(module)] = (module, addresses)
-        variables = {v.name: v for v in module.variables.values()}
-        for function in module.functions.values():
-            variables.update(function.variables)
-        for name, address in addresses.items():
-            data = bytearray(variables[name].init)
-            for at, target, offset in variables[name].pointers:
-                if target not in addresses:
+        # Addresses of functions can be kept and compared, but not called.
+        entries = {f.name: FUNCTIONS + 16 * number for number, f in enumerate(functions)}
+        for variable in variables.values():
+            for _, target, _ in variable.pointers:
+                if target not in variables and target not in entries:
                     raise LaunchError(
-                        f"variable '{name}' points to '{target}', which has no address"
+                        f"variable '{variable.name}' points to '{target}', which has no address"
                     )
-                data[at : at + 8] = (addresses[target] + offset).to_bytes(8, "little")
+        addresses: dict[str, int] = {}
+        try:
+            for name, variable in variables.items():
+                addresses[name] = self.memory.alloc(variable.size, f"variable '{name}'")
+        except Error:
+            for address in addresses.values():
+                self.memory.release(address)
+            raise
+        for name, variable in variables.items():
+            data = bytearray(variable.init)
+            for at, target, offset in variable.pointers:
+                address = addresses[target] if target in addresses else entries[target]
+                data[at : at + 8] = (address + offset).to_bytes(8, "little")
             if data:
-                self.write(address, bytes(data))
+                self.write(addresses[name], bytes(data))
+        self._loaded[id(module)] = (module, addresses)
         return addresses
 
     def _program(self, module: Module, kernel: str, fine: bool) -> Program:

@@ -68,6 +68,34 @@ def test_explore_tries_several_interleavings_and_keeps_one_result() -> None:
     assert count[0] == 64 and report.interleavings == 4
 
 
+TABLE = (
+    HEADER
+    + """.func f() { ret; }
+.global .u64 table[2] = {f, TARGET}; .global .u32 last[1] = {6};
+.entry k(.param .u64 o) { .reg .b64 %a, %b, %c; .reg .b32 %r; .reg .pred %p;
+  ld.param.u64 %a, [o]; ld.global.u32 %r, [last]; ld.global.v2.u64 {%b, %c}, [table];
+  setp.ne.u64 %p, %b, %c; @%p add.u32 %r, %r, 1; st.global.u32 [%a], %r; ret; }
+.entry calls() { .reg .b64 %a; ld.global.u64 %a, [table]; call %a, (), proto; ret; }"""
+)
+
+
+def test_a_table_of_functions_leaves_the_other_kernels_alone() -> None:
+    out = np.zeros(1, dtype=np.uint32)
+    for target, same in (("f", 6), ("table", 7)):
+        module = te.parse(TABLE.replace("TARGET", target))
+        te.emulate(module, "k", [out])
+        assert out[0] == same
+        with pytest.raises(te.PTXError, match="unsupported indirect call at line 9"):
+            te.emulate(module, "calls")
+
+
+def test_a_load_that_fails_stays_failed() -> None:
+    device, module = te.Device(), te.parse(TABLE.replace("TARGET", "missing"))
+    for _ in range(2):
+        with pytest.raises(te.LaunchError, match="'table' points to 'missing', which has no addr"):
+            device.launch(module, "k", args=[bytes(8)])
+
+
 @pytest.mark.parametrize("schedule", ["", "eagre", "explore:0", "explore:x", "late:1"])
 def test_unknown_schedules_are_refused(schedule: str) -> None:
     with pytest.raises(ValueError, match="schedule must be"):

@@ -94,3 +94,33 @@ END:
 def test_a_state_is_good_until_the_next_phase_completes(schedule: str) -> None:
     run(OLD_TOKEN.replace("AGAIN", ""), schedule, **ONE_CTA)
     reported("arrivals", OLD_TOKEN.replace("AGAIN", ARRIVE * 2), schedule, **ONE_CTA)
+
+
+# Thread 0 counts the bytes that its CTA, or the peer, is armed for.
+COUNTED = (
+    INIT
+    + CLUSTER_SYNC
+    + """mapa.shared::cluster.u32 %r0, %bar, %peer;
+@%first mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar], 48;
+@%first mbarrier.complete_tx{} 16;
+@%first mbarrier.complete_tx{} 32;
+"""
+    + wait("WAIT")
+    + "@%first st.global.u32 [%out], 1;\n"
+)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(
+    "where",
+    [
+        ".shared::cta.b64 [%bar],",
+        ".relaxed.cta.shared::cta.b64 [%bar],",
+        ".relaxed.cluster.shared::cluster.b64 [%r0],",
+        ".shared::cluster.relaxed.cluster.b64 [%r0],",
+    ],
+)
+def test_a_thread_may_count_bytes_itself(where: str, schedule: str) -> None:
+    assert run(COUNTED.format(where, where), schedule)[0] == 1
+    for nbytes, kind in (("16;", "deadlock"), ("40;", "arrivals")):
+        reported(kind, COUNTED.format(where, where).replace("32;", nbytes), schedule)

@@ -99,6 +99,47 @@ def test_an_instruction_that_is_not_known_stops_only_the_kernels_that_reach_it()
         assert caught.value.line == line
 
 
+WRONG = {
+    "copysign.b32 %r1, %r2, %r3;": "unsupported instruction 'copysign.b32'",
+    "dp4a.b32 %r1, %r2, %r3, %r0;": "unsupported instruction 'dp4a.b32'",
+    "min.f32 %r1;": "'min.f32' takes 3 to 4 operands, got 1",
+    "add.s32 %r1, %r2, %r3, %r0;": "'add.s32' takes 3 operands, got 4",
+    "bra;": "'bra' takes 1 operand, got 0",
+    "atom.shared.add.u32 %r1, [%r0];": "'atom.shared.add.u32' takes 3 to 5 operands, got 2",
+    "atom.shared.cas.b32 %r1, [%r0], 1;": "'atom.shared.cas.b32' takes 4 operands, got 3",
+    "mov.b32 %r1, %envreg2;": "unsupported special register '%envreg2'",
+    "mov.b32 %r1, %pm7;": "unsupported special register '%pm7'",
+    "mov.b32 %r1, %neither;": "undefined name '%neither'",
+    ".reg .b128 %q; .reg .b64 %d; mov.b128 %q, {%d, %d};": "unsupported instruction 'mov.b128'",
+}
+
+
+@pytest.mark.parametrize("body", WRONG)
+def test_a_wrong_or_unsupported_instruction_is_named_at_its_line(body: str) -> None:
+    module = te.parse(entry(body) + ".entry plain() { .reg .b128 %q; ret; }")
+    te.emulate(module, "plain")
+    with pytest.raises(te.PTXError) as caught:
+        te.emulate(module, "k")
+    assert str(caught.value) == f"{WRONG[body]} at line 6"
+
+
+def test_memory_that_no_device_has_is_an_error_of_the_launch() -> None:
+    huge = f"[{2**63 - 1}]"
+    with pytest.raises(
+        te.LaunchError, match=r"bytes of local memory a thread, the limit is 524288"
+    ):
+        te.emulate(te.parse(entry(f".local .b8 l{huge};")), "k")
+    with pytest.raises(te.LaunchError, match=r"bytes of shared memory, the limit is 232448"):
+        te.emulate(te.parse(entry(f".shared .b8 s{huge};")), "k")
+    with pytest.raises(te.Error, match=rf"no memory for variable 'g' of {2**63 - 1} bytes"):
+        te.emulate(te.parse(f"{HEADER}.global .b8 g{huge};\n.entry k() {{ ret; }}"), "k")
+    with pytest.raises(te.LaunchError, match="bytes of parameters, the limit is 32764"):
+        te.emulate(
+            te.parse(f"{HEADER}.entry k(.param .b8 p[40000]) {{ ret; }}"), "k", [bytes(40000)]
+        )
+    te.emulate(te.parse(entry(".local .b8 l[1024];")), "k")
+
+
 @pytest.mark.parametrize(
     "signature", ["(.reg .u32 r) half(.param .u32 a)", "half(.reg .pred a)", "half(.reg.b32 a)"]
 )

@@ -66,6 +66,12 @@ def test_votes_matches_and_reductions() -> None:
     assert set(lanes("sub.u32 %r0, %t, 5; redux.sync.min.s32 %d, %r0, -1;")) == {2**32 - 5}
 
 
+def test_a_vote_may_name_its_mode_before_sync() -> None:
+    odd = "and.b32 %r0, %t, 1; setp.ne.u32 %p0, %r0, 0;\n"
+    assert set(lanes(odd + "vote.ballot.sync.b32 %d, %p0, -1;")) == {0xAAAAAAAA}
+    assert set(lanes(odd + "vote.any.sync.pred %p1, %p0, -1; selp.u32 %d, 9, 0, %p1;")) == {9}
+
+
 def test_elect_takes_the_lowest_lane_of_the_mask() -> None:
     got = lanes("elect.sync %r0|%p0, -1; selp.u32 %d, 1, 0, %p0;", threads=64)
     assert got.tolist() == ([1] + [0] * 31) * 2

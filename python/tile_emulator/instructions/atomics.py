@@ -95,7 +95,13 @@ def atomic(d: Decoder, ins: Instruction) -> None:
     targets = [None if isinstance(o, Sink) else d.target(o, kind) for o in wanted]
     address = d.address(operands[0])
     values = [[d.source(o, kind) for o in elements(v, count)] for v in operands[1:]]
-    values = values[:2] if name == "cas" else values[:1]
+    wanted_values = 2 if name == "cas" else 1
+    if len(values) not in (wanted_values, wanted_values + ("L2::cache_hint" in parts)):
+        raise d.error(
+            f"'{ins.opcode}' takes {len(ins.operands) - len(values) + wanted_values} operands, "
+            f"got {len(ins.operands)}"
+        )
+    values = values[:wanted_values]
     function = operation(name, kind)
     acquire, release = semantics in ("acquire", "acq_rel"), semantics in ("release", "acq_rel")
 

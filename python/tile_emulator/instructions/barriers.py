@@ -247,7 +247,7 @@ def check_previous(w: Warp, barrier: MBarrier, lane: int) -> None:
     if not barrier.knows_previous(clock_of(w, lane), w.thread0 + lane):
         raise Fault(
             "arrivals",
-            f"bytes are expected for phase {barrier.phase} of {barrier.name} by a thread that has "
+            f"bytes are counted for phase {barrier.phase} of {barrier.name} by a thread that has "
             f"not observed that phase {barrier.phase - 1} is complete",
             "wait for each phase before arming the next",
             lane,
@@ -256,8 +256,19 @@ def check_previous(w: Warp, barrier: MBarrier, lane: int) -> None:
 
 
 def complete(d: Decoder, ins: Instruction) -> None:
-    """`mbarrier.complete_tx`: only simulated copies use it; not supported."""
-    raise d.unsupported()
+    """`mbarrier.complete_tx`: count bytes as a copy would that has landed."""
+    places = Places(d, ins, 0)
+    nbytes = d.source(ins.operands[1], "u32")
+
+    def step(w: Warp, m: Mask) -> None:
+        cluster = w.cta.cluster
+        for lane, barrier in places.barriers(w, m):
+            check_previous(w, barrier, lane)
+            rows = caused_rows(cluster.release(w, 1 << lane))
+            barrier.complete(int(w.u[nbytes][lane]), rows, lane)
+        cluster.scheduler.writes += 1
+
+    d.emit_visible(step)
 
 
 def arrive(d: Decoder, ins: Instruction) -> None:

@@ -13,6 +13,9 @@ from tile_emulator.instructions.table import find_handler
 from tile_emulator.machine.memory import PARAM_WINDOW
 from tile_emulator.ptx.module import Function, Instruction, Mem, Module, Operand, Sym, Variable
 
+MAX_LOCAL_BYTES = 512 << 10
+MAX_PARAM_BYTES = 32764
+
 
 def build_program(
     module: Module, name: str, addresses: dict[str, int], fine: bool, strict: bool
@@ -31,6 +34,14 @@ def build_program(
     entries: dict[str, int] = {}
     static, dynamic_align = _place_shared(module, functions, names)
     local_bytes, param_offsets, param_bytes = _place_local(functions, names)
+    for what, nbytes, limit in (
+        ("local memory a thread", local_bytes, MAX_LOCAL_BYTES),
+        ("parameters", param_bytes, MAX_PARAM_BYTES),
+    ):
+        if nbytes > limit:
+            raise LaunchError(
+                f"kernel '{name}' needs {nbytes} bytes of {what}, the limit is {limit}"
+            )
     slots = Slots()
     blocks: list[Block] = []
     for function in functions:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tile_emulator.errors import PTXError
 from tile_emulator.instructions.liveness import loaded_registers
 from tile_emulator.instructions.program import Block
-from tile_emulator.instructions.slots import Slots
-from tile_emulator.machine.special import DYNAMIC, SPECIAL, dynamic_value
+from tile_emulator.instructions.slots import UNSIGNED, Slots
+from tile_emulator.machine.special import DYNAMIC, SPECIAL, UNSUPPORTED, dynamic_value
 from tile_emulator.machine.warp import NEXT, Control, Fragment, Mask, Step, Warp
 from tile_emulator.ptx.module import (
     Function,
@@ -71,7 +71,9 @@ class Decoder:
         names: dict[str, tuple[str, int]],
         entries: dict[str, int],
         signatures: dict[str, Function],
-        handler: Callable[[str], Callable[[Decoder, Instruction], None] | None],
+        find_handler: Callable[
+            [str], tuple[Callable[[Decoder, Instruction], None], int, int] | None
+        ],
         fine: bool,
         strict: bool,
     ) -> None:
@@ -81,11 +83,13 @@ class Decoder:
         self.names = names
         self.entries = entries
         self.signatures = signatures
-        self.handler = handler
+        self.find_handler = find_handler
         self.fine = fine
         self.strict = strict
         self.loaded = loaded_registers(function)
-        self.registers = {n: slots.new(type_bits(t) or 32) for n, t in function.registers.items()}
+        widths = {name: type_bits(kind) or 32 for name, kind in function.registers.items()}
+        # Who uses another width is unsupported.
+        self.registers = {n: slots.new(width) for n, width in widths.items() if width in UNSIGNED}
         self.kinds = function.registers
         self.steps: list[Step] = []
         self.before: list[Step] = []
@@ -177,6 +181,8 @@ class Decoder:
         """Return the space and the offset of a variable."""
         found = self.names.get(f"{self.function.name}/{name}") or self.names.get(name)
         if found is None:
+            if UNSUPPORTED.fullmatch(name):
+                raise self.error(f"unsupported special register '{name}'")
             raise self.error(f"undefined name '{name}'")
         return found
 
@@ -290,9 +296,15 @@ class Decoder:
     def decode(self, ins: Instruction) -> list[Step]:
         """Run the handler of `ins`; returns its steps, guards included."""
         self.begin(ins)
-        handler = self.handler(ins.family)
-        if handler is None:
+        found = self.find_handler(ins.family)
+        if found is None:
             raise self.unsupported()
+        handler, least, most = found
+        count = len(ins.operands)
+        if not least <= count <= most:
+            wanted = f"{least}" if least == most else f"{least} to {most}"
+            noun = "operand" if wanted == "1" else "operands"
+            raise self.error(f"'{ins.opcode}' takes {wanted} {noun}, got {count}")
         try:
             handler(self, ins)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:

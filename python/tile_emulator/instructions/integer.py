@@ -253,6 +253,8 @@ def dot_product(d: Decoder, ins: Instruction) -> None:
     a, b, c = (d.source(o, "b32") for o in ins.operands[1:4])
     target = d.target(ins.operands[0], "b32")
     types: dict[str, Any] = {"s32": np.int8, "u32": np.uint8}
+    if not {kind_a, kind_b} <= types.keys():
+        raise d.unsupported()
     halves: dict[str, Any] = {"s32": np.int16, "u32": np.uint16}
 
     def step(w: Warp, m: Mask) -> None:

@@ -219,8 +219,9 @@ def check_sources(inside: Array, other: Array, m: Mask, opcode: str) -> None:
 
 def vote(d: Decoder, ins: Instruction) -> None:
     """`vote.sync`: all, any, uni, ballot."""
-    mode = ins.parts[2]
-    if ins.parts[1] != "sync" or mode not in ("all", "any", "uni", "ballot"):
+    # ptxas takes the mode before `.sync`, too.
+    mode = ins.parts[1] if ins.parts[2] == "sync" else ins.parts[2]
+    if "sync" not in ins.parts[1:3] or mode not in ("all", "any", "uni", "ballot"):
         raise d.unsupported()
     target = d.target(ins.operands[0], "b32" if mode == "ballot" else "pred")
     source = d.source(ins.operands[1], "pred")

@@ -211,20 +211,39 @@ class MBarrier:
             self.log.append(f"arrival of {self.cta.cluster.thread_name(thread)}")
         self.settle(lane)
 
+    def _receive(self, nbytes: int) -> Fault | None:
+        """Lower the transaction count; returns what is wrong where it falls too low."""
+        self.tx -= nbytes
+        self.received += nbytes
+        self.byte_phases.add(self.phase)
+        if self.tx >= -MAX_TX:
+            return None
+        return Fault(
+            "address",
+            f"the transaction count of {self.name} falls below -{MAX_TX}",
+            "split the transfer over several phases or barriers",
+            notes=self.history(),
+        )
+
+    def complete(self, nbytes: int, rows: Rows, lane: int) -> None:
+        """Count bytes that a thread, which hands over `rows`, says to have come."""
+        fault = self._receive(nbytes)
+        if fault is not None:
+            fault.lane = lane
+            raise fault
+        self.acquired = join_rows(self.acquired, rows)
+        if self.split:
+            self.acquired_cta = join_rows(self.acquired_cta, rows)
+        self.settle(lane)
+
     def complete_bytes(self, operation: Operation) -> None:
         """Count the bytes of a copy that has landed."""
         self.on_the_way.remove(operation)
-        self.tx -= operation.nbytes
-        self.received += operation.nbytes
-        if self.tx < -MAX_TX:
-            raise operation.fault(
-                "address",
-                f"the transaction count of {self.name} falls below -{MAX_TX}",
-                "split the transfer over several phases or barriers",
-                self.history(),
-            )
+        fault = self._receive(operation.nbytes)
+        if fault is not None:
+            fault.thread, fault.at = operation.thread, operation.at
+            raise fault
         self.landed.append(operation)
-        self.byte_phases.add(self.phase)
         self.acquired = operation.hand_over(self.acquired)
         if self.split:
             self.acquired_cta = operation.hand_over(self.acquired_cta)

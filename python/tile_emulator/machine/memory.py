@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_emulator.errors import Fault
+from tile_emulator.errors import Error, Fault
 from tile_emulator.instructions.slots import UNSIGNED
 
 HEAP = 0x7_0000_0000_0000
 SHARED_WINDOW = 1 << 56
 LOCAL_WINDOW = 2 << 56
 PARAM_WINDOW = 3 << 56
+FUNCTIONS = 4 << 56
 WINDOW_SHIFT = np.uint64(56)
 WINDOW_MASK = np.uint64((1 << 56) - 1)
 
@@ -60,7 +61,10 @@ class GlobalMemory:
 
     def alloc(self, nbytes: int, name: str = "allocation") -> int:
         """Return the address of new zeroed bytes, aligned to 512 bytes."""
-        data = np.zeros(nbytes, dtype=np.uint8)
+        try:
+            data = np.zeros(nbytes, dtype=np.uint8)
+        except (MemoryError, ValueError):
+            raise Error(f"there is no memory for {name} of {nbytes} bytes") from None
         base = self._next
         self._next += -(-max(nbytes, 1) // 512) * 512 + 512
         self._insert(Segment(base, data, name))

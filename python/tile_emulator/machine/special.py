@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +53,9 @@ SPECIAL = {f"{name}.{axis}" for name in _TRIPLES for axis in _AXES} | {
 DYNAMIC = {
     "%clock", "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi"
 }  # fmt: skip
+
+# What PTX has besides.
+UNSUPPORTED = re.compile(r"%envreg\d+|%pm\d+(_64)?|%current_graph_exec|%reserved_smem_offset_\w+")
 
 
 def special_value(w: Warp, name: str) -> Any:

@@ -354,6 +354,8 @@ def _initializer(stream: TokenStream, variable: Variable, kind: str, element: in
             name = stream.take()
             stream.expect(")")
         offset = stream.integer() if stream.accept("+") else 0
+        if element != 8:
+            raise stream.error(f"the address of '{name}' needs 64 bits", token.offset)
         variable.pointers.append((len(data), name, offset))
         data.extend(bytes(element))
 

@@ -380,6 +380,10 @@ def wait(d: Decoder, ins: Instruction) -> None:
                 continue
             if phase < barrier.phase:
                 result[lane] = True
+                if phase < known and parity:
+                    barrier.at_once[w.thread0 + lane] = (ins.line, phase)
+                elif barrier.at_once:
+                    barrier.at_once.pop(w.thread0 + lane, None)
                 key = (id(barrier), phase)
                 passed[key] = passed.get(key, 0) | 1 << lane
         barriers = {id(b): b for _, b in found}

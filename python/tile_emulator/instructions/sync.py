@@ -152,6 +152,7 @@ def arrive(
             "wait for the barrier before arriving again",
             lane,
         )
+    barrier.users.add(w.index)
     barrier.members[w.index] = barrier.members.get(w.index, 0) | bits
     barrier.expected = expected
     barrier.rows = join_rows(barrier.rows, cta.cluster.release(w, bits))

@@ -108,6 +108,12 @@ class Cluster:
         cta, position = self.locate(thread)
         return f"thread {position} of CTA rank {cta.rank}"
 
+    def is_live(self, thread: int) -> bool:
+        """Tell whether a thread has not ended."""
+        cta, _ = self.locate(thread)
+        index, lane = divmod(thread - cta.first_thread(), LANES)
+        return bool(cta.warps[index].live >> lane & 1)
+
     def defer(self, fault: Fault, at: Instruction | None, thread: int, where: Any) -> None:
         """Keep a fault for the end: who writes the bytes, or what follows, explains it better."""
         if len(self.deferred) < 64:

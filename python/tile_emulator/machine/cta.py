@@ -33,6 +33,7 @@ class NamedBarrier:
         self.votes: list[bool] = []
         self.result: tuple[Rows, list[bool]] | None = None
         self.members: dict[int, int] = {}
+        self.users: set[int] = set()
         self.clock: Clock | None = None
 
 

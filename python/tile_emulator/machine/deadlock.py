@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING
 from tile_emulator.errors import Fault
 from tile_emulator.machine.cta import NamedBarrier
 from tile_emulator.machine.mbarrier import MBarrier
-from tile_emulator.machine.warp import AlignedWait, Fragment, LaneWait, first_lane
+from tile_emulator.machine.warp import (
+    AlignedWait,
+    Fragment,
+    LaneWait,
+    first_lane,
+    lanes_of,
+    mask_of,
+)
 
 if TYPE_CHECKING:
     from tile_emulator.machine.cluster import Cluster
 
 
 def deadlock(cluster: Cluster, stuck: list[Fragment]) -> Fault:
-    """Return the fault; it is reported at the fragment whose wait explains most."""
-    chosen = min(stuck, key=_weight)
+    """Return the fault; it is reported at the wait from which the others follow."""
+    chosen = root(cluster, stuck)
     cluster.scheduler.current = chosen
     warp = chosen.warp
     warp.at = chosen.at
@@ -41,18 +48,92 @@ def deadlock(cluster: Cluster, stuck: list[Fragment]) -> Fault:
             tuple(notes),
         )
     message, advice = cause(cluster, chosen)
-    return Fault("deadlock", message, advice, lane, tuple(notes))
+    return Fault("deadlock", message, advice, lane, (*_missing(cluster, wait), *notes))
+
+
+def root(cluster: Cluster, stuck: list[Fragment]) -> Fragment:
+    """Follow who waits for whom, to the wait for what nobody is left to do."""
+    waits: dict[int, Fragment] = {}
+    where: dict[int, int] = {}
+    for fragment in stuck:
+        wait = fragment if fragment.wait is None else fragment.wait
+        waits.setdefault(id(wait), fragment)
+        for lane in lanes_of(fragment.mask).tolist():
+            where[fragment.warp.thread0 + lane] = id(wait)
+    behind: dict[int, set[int]] = {}
+    unknown = []
+    for key, fragment in waits.items():
+        makers = _makers(cluster, fragment)
+        if makers is None:
+            unknown.append(key)
+        behind[key] = {where[t] for t in makers or () if t in where} - {key}
+    roots = [key for key in waits if not behind[key] and key not in unknown]
+    roots = roots or [key for key in waits if _in_circle(behind, key)] or unknown
+    return min((waits[key] for key in roots), key=_weight)
+
+
+def _in_circle(behind: dict[int, set[int]], start: int) -> bool:
+    """Tell whether a wait follows from itself, by way of others."""
+    seen, work = set(behind[start]), list(behind[start])
+    while work:
+        more = behind[work.pop()] - seen
+        work += more
+        seen |= more
+    return start in seen
+
+
+def _makers(cluster: Cluster, fragment: Fragment) -> list[int] | None:
+    """Return the threads that may still do what a wait is for, or None where it may be anyone.
+
+    For an mbarrier these are threads that arrived, or sent bytes, in earlier phases only.
+    """
+    wait = fragment.wait
+    warp = fragment.warp
+    if isinstance(wait, MBarrier):
+        done = wait.arrived if wait.pending else wait.sent
+        return [thread for thread, phase in done.items() if phase < wait.phase] if done else None
+    if isinstance(wait, LaneWait):
+        missing = wait.bits & ~fragment.bits & warp.live
+        return [warp.thread0 + lane for lane in lanes_of(mask_of(missing)).tolist()]
+    if isinstance(wait, NamedBarrier):
+        found = []
+        for other in warp.cta.warps:
+            if wait.expected is None or other.index in wait.users:
+                missing = other.live & ~wait.members.get(other.index, 0)
+                found += [other.thread0 + lane for lane in lanes_of(mask_of(missing)).tolist()]
+        return found
+    if wait is cluster:
+        here = cluster.barrier_of == cluster.barrier_generation
+        return [thread for thread, arrived in enumerate(here.tolist()) if not arrived]
+    return None
 
 
 def _weight(fragment: Fragment) -> int:
+    """Order waits by how much they explain, the best first."""
     wait = fragment.wait
     if isinstance(wait, AlignedWait):
         return 9
     if isinstance(wait, LaneWait):
         return 0
     if isinstance(wait, MBarrier):
-        return 1 if wait.tx else 2
-    return 3 if isinstance(wait, NamedBarrier) else 4
+        if wait.pending:
+            return 1 if wait.pending < wait.count or wait.received else 2
+        return 1 if wait.received else 3
+    return 4 if wait is None else 5 if isinstance(wait, NamedBarrier) else 6
+
+
+def _missing(cluster: Cluster, wait: object) -> list[str]:
+    """Say which threads could have made the arrivals that an mbarrier lacks, and why none will."""
+    if not isinstance(wait, MBarrier) or not wait.pending:
+        return []
+    before = [thread for thread, phase in wait.arrived.items() if phase < wait.phase]
+    ended = [thread for thread in before if not cluster.is_live(thread)]
+    if ended:
+        more = f" and {len(ended) - 1} more" if len(ended) > 1 else ""
+        return [f"{cluster.thread_name(ended[0])}{more}: arrived in an earlier phase, and ended"]
+    if not before and wait.arrived:
+        return ["no other thread has ever arrived on it"]
+    return []
 
 
 def _describe(cluster: Cluster, fragment: Fragment) -> str:
@@ -77,19 +158,24 @@ def cause(cluster: Cluster, chosen: Fragment) -> tuple[str, str]:
     wait = chosen.wait
     if isinstance(wait, MBarrier):
         what = f"the wait for phase {wait.phase} of {wait.name} never ends: "
-        if wait.tx > 0:
-            return (
-                f"{what}armed with {wait.expected} bytes, received {wait.received}",
-                "arm the phase with exactly the bytes that its copies bring",
-            )
         if wait.pending and not wait.expected and wait.received:
             return (
                 f"{what}received {wait.received} bytes, but nothing armed it",
                 "execute mbarrier.arrive.expect_tx once for the phase",
             )
+        if wait.pending:
+            return (
+                f"{what}{wait.count - wait.pending} of {wait.count} arrivals came",
+                "check the count given to mbarrier.init, and who arrives on which CTA's barrier",
+            )
+        if not wait.received:
+            return (
+                f"{what}armed with {wait.expected} bytes, received none",
+                "issue the copies that the phase counts, and check whose barrier they signal",
+            )
         return (
-            f"{what}{wait.count - wait.pending} of {wait.count} arrivals came",
-            "check the count given to mbarrier.init, and who arrives on which CTA's barrier",
+            f"{what}armed with {wait.expected} bytes, received {wait.received}",
+            "arm the phase with exactly the bytes that its copies bring",
         )
     if isinstance(wait, NamedBarrier):
         expected = wait.expected or chosen.warp.cta.live_threads

@@ -54,9 +54,14 @@ class MBarrier:
         self.init_epoch = epoch
         self.init_line = 0
         self.used: dict[int, int] = {}
+        # The last phase in which each thread arrived, and for which it sent bytes.
+        self.arrived: dict[int, int] = {}
+        self.sent: dict[int, int] = {}
         self.known: dict[int, int] = {}
         self.sure_bytes = 0
         self.unsure: list[tuple[int, int, int]] = []
+        # The last wait of each thread that returned at once: its line and phase.
+        self.at_once: dict[int, tuple[int, int]] = {}
         self.waits: dict[tuple[int, int], tuple[Any, Any]] = {}
         self.fences: list[tuple[int, int]] = []
         self.phase = 0
@@ -121,6 +126,15 @@ class MBarrier:
             return
         threads = w.thread0 + lanes_of(mask_of(bits))
         self.waits[w.thread0, bits] = (threads, self.cta.cluster.epoch[threads])
+
+    def passed_at_once(self, thread: int) -> tuple[str, ...]:
+        """Say that the last wait of `thread` returned at once, if it did."""
+        if thread not in self.at_once:
+            return ()
+        line, phase = self.at_once[thread]
+        over = f"phase {phase}, which was over" if phase >= 0 else "the phase before the first"
+        text = f"its wait at PTX line {line} returned at once: parity {phase & 1} is that of {over}"
+        return (text,)
 
     def _check_waits(self, lane: int, operation: Operation | None) -> None:
         """Who waits for the phase before this one must have passed before this one completes."""
@@ -198,6 +212,7 @@ class MBarrier:
                 self.history(),
             )
         self.pending -= count
+        self.arrived[thread] = self.phase
         if rows_cta is not rows and not self.split:
             self.acquired_cta, self.split = self.acquired, True
         self.acquired = join_rows(self.acquired, rows)
@@ -244,6 +259,7 @@ class MBarrier:
             fault.thread, fault.at = operation.thread, operation.at
             raise fault
         self.landed.append(operation)
+        self.sent[operation.thread] = self.phase
         self.acquired = operation.hand_over(self.acquired)
         if self.split:
             self.acquired_cta = operation.hand_over(self.acquired_cta)

@@ -53,6 +53,12 @@ def _free(operation: Operation) -> str:
     return _FREE if operation.barrier is not None else _FREE_GROUP
 
 
+def _at_once(operation: Operation, thread: int) -> tuple[str, ...]:
+    """Say that the wait of a thread that should have been for a copy returned at once."""
+    barrier = operation.barrier
+    return () if barrier is None else barrier.passed_at_once(thread)
+
+
 class Conflicts:
     """Raises the faults of one `Shadow`."""
 
@@ -121,7 +127,7 @@ class Conflicts:
                 + (_NARROW if narrow else ""),
                 _WIDER if narrow else _wait_for(operation),
                 lane,
-                operation.notes(),
+                operation.notes() + _at_once(operation, w.thread0 + lane),
             )
         line = int(shadow.writer_line[flat])
         clock = w.lane_clocks(1 << lane)[0][1]
@@ -302,7 +308,7 @@ class Conflicts:
                 f"{self._place(flat)} is read by a {operation.name} before the {before.name} that "
                 "writes it was observed to complete",
                 "wait on the first copy's mbarrier before issuing the second",
-                before.notes(),
+                before.notes() + _at_once(before, operation.thread),
             )
         line = int(self.shadow.writer_line[flat])
         narrow = operation.clock.get(CAUSED, number) >= int(self.shadow.writer_epoch[flat])
@@ -414,12 +420,13 @@ class Conflicts:
         flat = index.start + position
         number = int(reader[position])
         line = int(self.shadow.reader_line[flat])
+        who = number if number >= 0 else culprit
         raise operation.fault(
             "in-flight",
-            f"{self._place(flat)} is read by "
-            f"{self._thread(number if number >= 0 else culprit, line)}, unordered with the "
+            f"{self._place(flat)} is read by {self._thread(who, line)}, unordered with the "
             f"{operation.name} that writes it",
             "let the reader wait for the copy, and acknowledge before the next one is issued",
+            _at_once(operation, who),
         )
 
     def strict_reads_before_copy(

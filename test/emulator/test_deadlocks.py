@@ -4,7 +4,11 @@
 from __future__ import annotations
 
 import pytest
+from faults.kernels import KERNELS
+from faults.kernels import run as run_kernel
 from two_ctas import CLUSTER_SYNC, SCHEDULES, reported, run
+
+import tile_emulator as te
 
 # Thread 0 fills two stages by turns; warps 1 and 2 empty them. Six tiles of 128 bytes.
 RING = """.shared .align 8 .b64 full[2]; .shared .align 8 .b64 empty[2];
@@ -128,20 +132,19 @@ def test_a_phase_that_got_no_bytes_is_told_so(schedule: str) -> None:
     assert error.advice.startswith("arm the phase with exactly the bytes")
 
 
-def sent_with_parity(parity: str, schedule: str) -> str:
-    """Return the last note on a receiver that waits for one parity only."""
-    wrong = with_edit(SENT, "%p0, [%bar], %r5;", f"%p0, [%bar], {parity};")
-    return reported("in-flight", wrong, schedule).notes[-1]
-
-
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_wait_that_returned_at_once_is_named_where_bytes_are_read(schedule: str) -> None:
-    note = sent_with_parity("1", schedule)
+    wrong = with_edit(SENT, "%p0, [%bar], %r5;", "%p0, [%bar], 1;")
+    note = reported("in-flight", wrong, schedule).notes[-1]
     assert note.endswith("returned at once: parity 1 is that of the phase before the first")
     early = reported("in-flight", with_edit(SENT, "@!%p0 bra FULL;", ""), schedule)
     assert not any("at once" in note for note in early.notes)
 
 
 def test_a_wait_for_the_phase_before_is_named_as_such() -> None:
-    note = sent_with_parity("0", "eager")
-    assert note.endswith("returned at once: parity 0 is that of phase 0, which was over")
+    ring = KERNELS["ring"]
+    wrong = with_edit(ring.text, "and.b32 %parity, %use, 1;", "min.u32 %parity, %use, 1;")
+    with pytest.raises(te.EmulationError) as caught:
+        run_kernel(ring, wrong, "eager")
+    note = caught.value.notes[-1]
+    assert note.endswith("returned at once: parity 1 is that of phase 1, which was over")

@@ -56,10 +56,10 @@ def root(cluster: Cluster, stuck: list[Fragment]) -> Fragment:
     waits: dict[int, Fragment] = {}
     where: dict[int, int] = {}
     for fragment in stuck:
-        wait = fragment if fragment.wait is None else fragment.wait
-        waits.setdefault(id(wait), fragment)
+        key = _key(fragment)
+        waits.setdefault(key, fragment)
         for lane in lanes_of(fragment.mask).tolist():
-            where[fragment.warp.thread0 + lane] = id(wait)
+            where[fragment.warp.thread0 + lane] = key
     behind: dict[int, set[int]] = {}
     unknown = []
     for key, fragment in waits.items():
@@ -70,6 +70,13 @@ def root(cluster: Cluster, stuck: list[Fragment]) -> Fragment:
     roots = [key for key in waits if not behind[key] and key not in unknown]
     roots = roots or [key for key in waits if _in_circle(behind, key)] or unknown
     return min((waits[key] for key in roots), key=_weight)
+
+
+def _key(fragment: Fragment) -> int:
+    """Name what a fragment waits for; lanes at one aligned instruction wait for the same."""
+    if isinstance(fragment.wait, AlignedWait):
+        return hash((id(fragment.warp), fragment.pc))
+    return id(fragment) if fragment.wait is None else id(fragment.wait)
 
 
 def _in_circle(behind: dict[int, set[int]], start: int) -> bool:
@@ -93,7 +100,9 @@ def _makers(cluster: Cluster, fragment: Fragment) -> list[int] | None:
         done = wait.arrived if wait.pending else wait.sent
         return [thread for thread, phase in done.items() if phase < wait.phase] if done else None
     if isinstance(wait, LaneWait):
-        missing = wait.bits & ~fragment.bits & warp.live
+        key = _key(fragment)
+        here = sum(f.bits for f in warp.fragments if _key(f) == key)
+        missing = wait.bits & ~here & warp.live
         return [warp.thread0 + lane for lane in lanes_of(mask_of(missing)).tolist()]
     if isinstance(wait, NamedBarrier):
         found = []

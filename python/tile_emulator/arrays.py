@@ -31,16 +31,17 @@ def emulate(
     checks: str = "default",
     max_steps: int = DEFAULT_MAX_STEPS,
     max_seconds: float = DEFAULT_MAX_SECONDS,
+    keep_going: bool = False,
 ) -> Report:
     """Launch `kernel` of `module` with `args` on a device of its own, and return what it did.
 
     NumPy arrays are passed as pointers and written back afterwards, `bytes` as they are, NumPy
     scalars in their own size, and numbers in the parameter's. A read-only array is for kernels that
     only read it: `ValueError` where one has changed it, and then no array is written back. `grid`,
-    `block`, `cluster` and `smem` are those of `Device.launch`; `schedule`, `checks`, `max_steps`
-    and `max_seconds` those of `Device`. Raises as they do.
+    `block`, `cluster` and `smem` are those of `Device.launch`; `schedule`, `checks`, `max_steps`,
+    `max_seconds` and `keep_going` those of `Device`. Raises as they do.
     """
-    device = Device(schedule, checks, max_steps, max_seconds)
+    device = Device(schedule, checks, max_steps, max_seconds, keep_going)
     check_module(module)
     arrays: list[tuple[int, int, Any]] = []
     values = []

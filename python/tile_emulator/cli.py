@@ -20,6 +20,7 @@ from tile_emulator.errors import Error
 from tile_emulator.limits import DEFAULT_MAX_SECONDS, DEFAULT_MAX_STEPS
 from tile_emulator.usage import (
     check_indices,
+    checks,
     file_name,
     index_pair,
     indexed_file,
@@ -104,9 +105,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     add(
         "--checks",
-        choices=("default", "strict"),
         default="default",
-        help="strict also reports what PTX does not bless and GPUs let pass (default default)",
+        metavar="C",
+        type=checks,
+        help="what is reported: off, default, or strict for what PTX does not bless and GPUs let "
+        "pass; with ,-KIND a kind is left out, as in default,-race (default default)",
+    )
+    add(
+        "--keep-going",
+        action="store_true",
+        help="go on after a report where the kernel can, and end with 1",
     )
     add(
         "--max-steps",
@@ -169,10 +177,11 @@ def main(
 
     try:
         with around():
-            run(options)
+            reports = run(options)
         _flush()
     except Error as error:
-        print(f"error: {error}", file=sys.stderr)
+        for text in (*getattr(error, "earlier", ()), error):
+            print(f"error: {text}", file=sys.stderr)
         return 1
     except OSError as error:  # a print: all files are in the care of `run`
         _drop_output()
@@ -185,7 +194,9 @@ def main(
     except MemoryError:
         print("error: out of memory", file=sys.stderr)
         return 1
-    return 0
+    for text in reports:
+        print(f"error: {text}", file=sys.stderr)
+    return 1 if reports else 0
 
 
 def _flush() -> None:

@@ -38,8 +38,8 @@ def read_text(name: str) -> str:
     return text
 
 
-def run(options: argparse.Namespace) -> None:
-    """Do what the options say; raises Error."""
+def run(options: argparse.Namespace) -> list[str]:
+    """Do what the options say; returns what was reported on the way, and raises Error."""
     text = read_text(options.file)
     module = parse(text)
     entry = options.entry
@@ -61,6 +61,7 @@ def run(options: argparse.Namespace) -> None:
         checks=options.checks,
         max_steps=options.max_steps,
         max_seconds=options.max_seconds,
+        keep_going=options.keep_going,
     )
     for index, file in options.save:
         save(arguments[index], file)
@@ -72,6 +73,7 @@ def run(options: argparse.Namespace) -> None:
             f"{report.copies} copies of {report.copied_bytes} bytes, "
             f"{report.interleavings} interleavings"
         )
+    return [str(error) for error in report.reports]
 
 
 def save(value: Any, file: str) -> None:

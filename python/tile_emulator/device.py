@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tile_emulator.errors import Error, Fault, LaunchError
+from tile_emulator.checks import parse_checks
+from tile_emulator.errors import EmulationError, Error, Fault, LaunchError
 from tile_emulator.instructions.builder import build_program
 from tile_emulator.instructions.program import Program
 from tile_emulator.limits import DEFAULT_MAX_SECONDS, DEFAULT_MAX_STEPS
@@ -23,7 +24,7 @@ from tile_emulator.machine.launch import (
 from tile_emulator.machine.memory import FUNCTIONS, GlobalMemory
 from tile_emulator.machine.scheduler import Budget
 from tile_emulator.ptx.module import Module
-from tile_emulator.validation import choice, integer, seconds
+from tile_emulator.validation import integer, seconds
 
 
 def policies(schedule: str) -> list[Policy]:
@@ -49,9 +50,11 @@ class Device:
     """Global memory and the settings under which kernels run.
 
     `schedule` is the order in which warps and copies take turns: `eager`, `late`, `random:SEED`, or
-    `explore:N` for N of them. `checks` is `default` or `strict`. A launch ends with an error after
-    `max_steps` instructions of warps or `max_seconds` seconds. Raises `TypeError` and `ValueError`
-    by the name of the argument.
+    `explore:N` for N of them. `checks` is `off`, `default` or `strict`, and `,-KIND` for each kind
+    of report to leave out. With `keep_going` a kernel goes on after what it can go on after: the
+    `Report` of the launch has the first report of each kind at each instruction. A launch ends with
+    an error after `max_steps` instructions of warps or `max_seconds` seconds. Raises `TypeError`
+    and `ValueError` by the name of the argument.
     """
 
     def __init__(
@@ -60,9 +63,11 @@ class Device:
         checks: str = "default",
         max_steps: int = DEFAULT_MAX_STEPS,
         max_seconds: float = DEFAULT_MAX_SECONDS,
+        keep_going: bool = False,
     ) -> None:
         self.policies = policies(schedule)
-        self.strict = choice("checks", checks, ("default", "strict")) == "strict"
+        self.checks = parse_checks(checks)
+        self.keep_going = keep_going
         self.max_steps = integer("max_steps", max_steps, 1)
         self.max_seconds = seconds("max_seconds", max_seconds)
         self.memory = GlobalMemory()
@@ -158,10 +163,12 @@ class Device:
         try:
             for name, variable in variables.items():
                 addresses[name] = self.memory.alloc(variable.size, f"variable '{name}'")
-        except Error:
+        except (MemoryError, ValueError):
             for address in addresses.values():
                 self.memory.release(address)
-            raise
+            raise LaunchError(
+                f"there is no memory for variable '{name}' of {variable.size} bytes"
+            ) from None
         for name, variable in variables.items():
             data = bytearray(variable.init)
             for at, target, offset in variable.pointers:
@@ -177,7 +184,7 @@ class Device:
         key = (id(module), kernel, fine)
         program = self._programs.get(key)
         if program is None:
-            program = build_program(module, kernel, addresses, fine, self.strict)
+            program = build_program(module, kernel, addresses, fine, self.checks.strict)
             self._programs[key] = program
         return program
 
@@ -198,13 +205,14 @@ class Device:
         and `args` has the bytes of each parameter.
 
         Raises TypeError for what is no number or no module, LaunchError where the launch is wrong
-        and EmulationError where the kernel is.
+        and EmulationError where the kernel is, unless it goes on (`keep_going`).
         Under `explore:N` the launch is repeated from the same memory; the first results stay.
         """
         check_module(module)
         report = Report(kernel)
         grid3, block3, smem = triple(grid, "grid"), triple(block, "block"), integer("smem", smem)
         copies = self.memory.snapshot() if len(self.policies) > 1 else None
+        kept: dict[tuple[str, int | None], EmulationError] | None = {} if self.keep_going else None
         results = None
         self._launches += 1
         for number, policy in enumerate(self.policies):
@@ -226,16 +234,22 @@ class Device:
                 shared,
                 pack_params(program, args),
                 policy,
-                self.strict,
+                self.checks,
+                kept,
                 Budget(self.max_steps, self.max_seconds),
                 self._launches,
             )
-            launch.run(report if number == 0 else Report(kernel))
+            try:
+                launch.run(report if number == 0 else Report(kernel))
+            except EmulationError as error:
+                error.earlier = tuple((kept or {}).values())
+                raise
             if number == 0 and copies is not None:
                 results = self.memory.snapshot()
         if results is not None:
             self.memory.restore(results)
             report.interleavings = len(self.policies)
+        report.reports = tuple((kept or {}).values())
         return report
 
 

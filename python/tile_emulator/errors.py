@@ -76,7 +76,10 @@ class Fault(Exception):
 
 
 class EmulationError(Error):
-    """A kernel broke a rule of the machine; `str()` is the full report."""
+    """A kernel broke a rule of the machine; `str()` is the full report.
+
+    `earlier` has the reports that were kept before it.
+    """
 
     def __init__(
         self,
@@ -95,6 +98,7 @@ class EmulationError(Error):
         self.kind = kind
         self.message = message
         self.advice = advice
+        self.earlier: tuple[EmulationError, ...] = ()
         self.ptx_line = ptx_line
         self.ptx_text = ptx_text
         self.source = source

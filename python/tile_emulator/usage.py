@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import math
 
+from tile_emulator.checks import parse_checks
+
 
 def file_name(text: str) -> str:
     """Take the name of a file, or `-`."""
@@ -41,6 +43,15 @@ def schedule(text: str) -> str:
 
     try:
         policies(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
+def checks(text: str) -> str:
+    """Take checks that the emulator knows."""
+    try:
+        parse_checks(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     return text

@@ -26,12 +26,3 @@ def seconds(name: str, given: Any) -> float:
     if not float(given) > 0:
         raise ValueError(f"{name} must be a positive number of seconds, got {given}")
     return float(given)
-
-
-def choice(name: str, given: Any, choices: tuple[str, ...]) -> str:
-    """Return `given`, which is one of `choices`; raises TypeError and ValueError."""
-    if not isinstance(given, str):
-        raise TypeError(f"{name} must be a str, got {given!r}")
-    if given not in choices:
-        raise ValueError(f"{name} must be {' or '.join(choices)}, got '{given}'")
-    return given

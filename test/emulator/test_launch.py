@@ -237,7 +237,7 @@ def test_help_says_what_each_option_is_and_how_it_ends(capsys: pytest.CaptureFix
         main(["--help"])
     shown = capsys.readouterr().out
     options = re.split(r"\n  (?=-)", shown.partition("options:")[2].partition("\n\n")[0])[1:]
-    assert len(options) == 15
+    assert len(options) == 16
     for option in options:
         assert re.search(r"(  |\n {20,})\w", option), f"{option} has no text"
     assert "(default 20000000)" in " ".join(shown.split()) and "(default 120)" in shown

@@ -100,7 +100,7 @@ class Operation:
         That of `st.async` releases what its thread knew when it issued it; ordinary stores are not
         handed over by it. A bulk copy only comes after what its thread did before.
         """
-        releases = not self.async_proxy and not self.cluster.launch.strict
+        releases = not self.async_proxy and not self.cluster.launch.checks.strict
         kept = [SEEN, FENCED, CAUSED, READ] if releases else [CAUSED]
         known = self.clock.rows
         width = self.cluster.columns
@@ -120,7 +120,7 @@ class Operation:
         """The issuer must know that the phase before the one that counts the bytes is over."""
         barrier = self.barrier
         if barrier is not None and not barrier.knows_previous(clock, self.thread):
-            raise self.too_early()
+            self.cluster.report(self.too_early())
 
     def too_early(self) -> Fault:
         barrier = self.barrier

@@ -116,13 +116,15 @@ def check_init(w: Warp, barrier: MBarrier, clock: Clock, lane: int) -> None:
     if any(int(clock.rows[CAUSED, t]) >= epoch for t, epoch in barrier.fences):
         return
     name = w.cta.cluster.thread_name(thread)
-    raise Fault(
-        "uninitialised-barrier",
-        f"{barrier.name} is used before its mbarrier.init by {name} at PTX line "
-        f"{barrier.init_line} is visible",
-        "put a barrier between the init and the first use; for another CTA a cluster barrier "
-        "(with arrive.relaxed also fence.mbarrier_init)",
-        lane,
+    w.cta.cluster.report(
+        Fault(
+            "uninitialised-barrier",
+            f"{barrier.name} is used before its mbarrier.init by {name} at PTX line "
+            f"{barrier.init_line} is visible",
+            "put a barrier between the init and the first use; for another CTA a cluster barrier "
+            "(with arrive.relaxed also fence.mbarrier_init)",
+            lane,
+        )
     )
 
 
@@ -132,11 +134,13 @@ def check_unused(w: Warp, barrier: MBarrier, clock: Clock, lane: int) -> None:
     for thread, epoch in barrier.used.items():
         if thread != w.thread0 + lane and int(known[thread]) < epoch:
             name = w.cta.cluster.thread_name(thread)
-            raise Fault(
-                "uninitialised-barrier",
-                f"{barrier.name} is invalidated although {name} may still use it",
-                "put a barrier between the last use and mbarrier.inval",
-                lane,
+            w.cta.cluster.report(
+                Fault(
+                    "uninitialised-barrier",
+                    f"{barrier.name} is invalidated although {name} may still use it",
+                    "put a barrier between the last use and mbarrier.inval",
+                    lane,
+                )
             )
 
 
@@ -214,12 +218,15 @@ def invalidate(d: Decoder, ins: Instruction) -> None:
             if barrier.on_the_way or not barrier.knows_previous(
                 clock_of(w, lane), w.thread0 + lane
             ):
-                raise Fault(
-                    "in-flight",
-                    f"{barrier.name} is invalidated before its copies were observed to complete",
-                    "wait for the copies first",
-                    lane,
-                    barrier.history(),
+                w.cta.cluster.report(
+                    Fault(
+                        "in-flight",
+                        f"{barrier.name} is invalidated before its copies were observed to "
+                        "complete",
+                        "wait for the copies first",
+                        lane,
+                        barrier.history(),
+                    )
                 )
             del w.cta.mbarriers[barrier.offset]
             cluster.shadow.barrier[place : place + 8] = False
@@ -245,13 +252,16 @@ def expect(d: Decoder, ins: Instruction) -> None:
 
 def check_previous(w: Warp, barrier: MBarrier, lane: int) -> None:
     if not barrier.knows_previous(clock_of(w, lane), w.thread0 + lane):
-        raise Fault(
-            "arrivals",
-            f"bytes are counted for phase {barrier.phase} of {barrier.name} by a thread that has "
-            f"not observed that phase {barrier.phase - 1} is complete",
-            "wait for each phase before arming the next",
-            lane,
-            barrier.history(),
+        w.cta.cluster.report(
+            Fault(
+                "arrivals",
+                f"bytes are counted for phase {barrier.phase} of {barrier.name} by a thread that "
+                "has "
+                f"not observed that phase {barrier.phase - 1} is complete",
+                "wait for each phase before arming the next",
+                lane,
+                barrier.history(),
+            )
         )
 
 
@@ -304,7 +314,9 @@ def arrive(d: Decoder, ins: Instruction) -> None:
             released = relaxed_rows(own, w.fences.any) if relaxed else own
             for_cta = released
             if barrier.cta is not w.cta:
-                for_cta = caused_rows(own) if cluster.launch.strict else ordered_rows(released)
+                for_cta = (
+                    caused_rows(own) if cluster.launch.checks.strict else ordered_rows(released)
+                )
                 if relaxed:
                     released = relaxed_rows(own, w.fences.wide)
                 released = released if wide else for_cta

@@ -121,12 +121,14 @@ def check_own_bulk(w: Warp, lane: int, source: slice, target: slice) -> None:
             "copy to bytes that do not overlap the source",
             lane,
         )
-    if w.cta.cluster.launch.strict:
-        raise Fault(
-            "address",
-            f"a bulk copy writes to its own CTA (rank {rank}), where PTX wants another one",
-            "use st.async or ordinary stores within a CTA",
-            lane,
+    if w.cta.cluster.launch.checks.strict:
+        w.cta.cluster.report(
+            Fault(
+                "address",
+                f"a bulk copy writes to its own CTA (rank {rank}), where PTX wants another one",
+                "use st.async or ordinary stores within a CTA",
+                lane,
+            )
         )
 
 

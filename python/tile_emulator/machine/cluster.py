@@ -18,7 +18,7 @@ from tile_emulator.machine.mbarrier import join_rows
 from tile_emulator.machine.scheduler import Scheduler
 from tile_emulator.machine.warp import FULL, LANES, Warp, first_lane, lanes_of, mask_of
 from tile_emulator.order.clock import CAUSED, FENCED, READ, ROWS, SEEN, VISIBLE, Clock, Rows
-from tile_emulator.order.shadow import Shadow
+from tile_emulator.order.shadow import Shadow, Unchecked
 
 if TYPE_CHECKING:
     from tile_emulator.machine.launch import Launch
@@ -75,7 +75,7 @@ class Cluster:
         total = self.size * self.shared_bytes
         self.shared = np.zeros(total, dtype=np.uint8)
         self.views = {n: self.shared.view(UNSIGNED[8 * n]) for n in (1, 2, 4, 8)}
-        self.shadow = Shadow(self, total)
+        self.shadow = (Shadow if launch.checks.orders else Unchecked)(self, total)
         self.checks_exit = True
         self.scheduler = Scheduler(self)
         self.sync_clocks: dict[int, Published] = {}
@@ -116,8 +116,17 @@ class Cluster:
 
     def defer(self, fault: Fault, at: Instruction | None, thread: int, where: Any) -> None:
         """Keep a fault for the end: who writes the bytes, or what follows, explains it better."""
-        if len(self.deferred) < 64:
+        if len(self.deferred) < 64 and fault.kind not in self.launch.checks.ignored:
             self.deferred.append(Deferred(fault, at, thread, where))
+
+    def report(self, fault: Fault) -> None:
+        """Raise a fault after which the kernel can go on, unless it is left out or kept."""
+        launch = self.launch
+        if fault.kind in launch.checks.ignored:
+            return
+        if launch.kept is None:
+            raise fault
+        launch.keep(launch.located(self, fault))
 
     # Clocks
 
@@ -277,18 +286,22 @@ class Cluster:
         first = cta.first_thread()
         for some, clock in w.lane_clocks(bits):
             if not clock.rows[CAUSED, first : first + cta.warp_count * LANES].any():
-                raise Fault(
-                    "not-started",
-                    f"memory of CTA rank {rank} is used before that CTA is known to run",
-                    "put a cluster barrier at the start, before the first remote access",
-                    first_lane(some),
+                self.report(
+                    Fault(
+                        "not-started",
+                        f"memory of CTA rank {rank} is used before that CTA is known to run",
+                        "put a cluster barrier at the start, before the first remote access",
+                        first_lane(some),
+                    )
                 )
         if cta.exited:
-            raise Fault(
-                "early-exit",
-                f"memory of CTA rank {rank} is used after that CTA has exited",
-                "end the kernel with a cluster barrier",
-                lanes[0],
+            self.report(
+                Fault(
+                    "early-exit",
+                    f"memory of CTA rank {rank} is used after that CTA has exited",
+                    "end the kernel with a cluster barrier",
+                    lanes[0],
+                )
             )
 
     # The cluster barrier

@@ -117,26 +117,32 @@ class CTA:
         if unknown:
             operation = unknown[0]
             side = "into" if operation.target_cta is self else "from"
-            raise Fault(
-                "early-exit",
-                f"CTA rank {self.rank} exits while a {operation.name} {side} it may be in flight",
-                "end the kernel with a cluster barrier, reached after the receiver has waited"
-                if operation.barrier is not None
-                else "execute cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 "
-                "before the end",
-                None,
-                operation.notes(),
+            self.cluster.report(
+                Fault(
+                    "early-exit",
+                    f"CTA rank {self.rank} exits while a {operation.name} {side} it may be in "
+                    "flight",
+                    "end the kernel with a cluster barrier, reached after the receiver has waited"
+                    if operation.barrier is not None
+                    else "execute cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 "
+                    "before the end",
+                    None,
+                    operation.notes(),
+                )
             )
         rows = self.exit_rows
         assert rows is not None
         late = self.remote > rows[CAUSED, : self.remote.size]
         if late.any():
             thread = int(np.argmax(late))
-            raise Fault(
-                "early-exit",
-                f"CTA rank {self.rank} exits although {self.cluster.thread_name(thread)} may still "
-                f"use its shared memory at PTX line {int(self.remote_line[thread])}",
-                "end the kernel with a cluster barrier",
+            self.cluster.report(
+                Fault(
+                    "early-exit",
+                    f"CTA rank {self.rank} exits although {self.cluster.thread_name(thread)} may "
+                    "still "
+                    f"use its shared memory at PTX line {int(self.remote_line[thread])}",
+                    "end the kernel with a cluster barrier",
+                )
             )
 
     def mbarrier(self, offset: int) -> MBarrier | None:

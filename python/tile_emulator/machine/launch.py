@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_emulator.checks import Checks
 from tile_emulator.errors import EmulationError, Fault, LaunchError
 from tile_emulator.instructions.program import Program
 from tile_emulator.machine.cluster import Cluster
@@ -37,7 +38,8 @@ class Report:
     """What a launch of `kernel` did.
 
     `steps` are instructions that warps executed, `clusters` those that ran, `copies` the bulk
-    copies, `copied_bytes` their bytes, and `interleavings` the schedules that were tried.
+    copies, `copied_bytes` their bytes, and `interleavings` the schedules that were tried. `reports`
+    are the errors that were kept for the end.
     """
 
     kernel: str
@@ -46,6 +48,7 @@ class Report:
     copies: int = 0
     copied_bytes: int = 0
     interleavings: int = 1
+    reports: tuple[EmulationError, ...] = ()
 
 
 @dataclass
@@ -62,7 +65,8 @@ class Launch:
     shared_bytes: int
     params: NDArray[np.uint8]
     policy: Policy
-    strict: bool
+    checks: Checks
+    kept: dict[tuple[str, int | None], EmulationError] | None
     budget: Budget
     number: int
 
@@ -86,8 +90,16 @@ class Launch:
         except Fault as fault:
             error = self._report(cluster, fault)
             raise self._cause(cluster, fault) or error from None
-        if cluster.deferred:
+        if self.kept is not None:
+            for deferred in cluster.deferred:
+                self.keep(self._error(cluster, deferred.fault, deferred.at, deferred.thread))
+        elif cluster.deferred:
             raise self._deferred(cluster)
+
+    def keep(self, error: EmulationError) -> None:
+        """Keep the first report of each kind at each instruction."""
+        assert self.kept is not None
+        self.kept.setdefault((error.kind, error.ptx_line), error)
 
     def _cause(self, cluster: Cluster, fault: Fault) -> EmulationError | None:
         """Find what a fault of arrivals follows from, where bytes were read too early before it.
@@ -107,6 +119,10 @@ class Launch:
         written_later = any(d.written_later for d in cluster.deferred)
         if cluster.deferred and not written_later and fault.kind in ("deadlock", "limit", "trap"):
             return self._deferred(cluster)
+        return self.located(cluster, fault)
+
+    def located(self, cluster: Cluster, fault: Fault) -> EmulationError:
+        """Return the report of a fault of what runs now."""
         fragment = cluster.scheduler.current
         at, thread = fault.at, fault.thread
         if fragment is not None and thread is None:

@@ -71,7 +71,7 @@ class MBarrier:
         self.received = 0
         self.acquired: Rows | None = None
         self.acquired_cta: Rows | None = None
-        self.split = cta.cluster.launch.strict
+        self.split = cta.cluster.launch.checks.strict
         self.remote_bytes = False
         self.byte_phases: set[int] = set()
         self.done: dict[int, tuple[Clock, Clock]] = {}
@@ -162,14 +162,17 @@ class MBarrier:
             others = sum(o.nbytes for o in self.landed if not o.follows(thread, epoch))
             if others >= self.sure_bytes:
                 name = self.cta.cluster.thread_name(thread)
-                raise Fault(
-                    "arrivals",
-                    f"phase {self.phase} of {self.name} may complete before the mbarrier.expect_tx "
-                    f"of {name}: no arrival is ordered after it",
-                    "expect the bytes before an arrival of the same phase, or with it "
-                    "(mbarrier.arrive.expect_tx)",
-                    lane,
-                    self.history(),
+                self.cta.cluster.report(
+                    Fault(
+                        "arrivals",
+                        f"phase {self.phase} of {self.name} may complete before the "
+                        "mbarrier.expect_tx "
+                        f"of {name}: no arrival is ordered after it",
+                        "expect the bytes before an arrival of the same phase, or with it "
+                        "(mbarrier.arrive.expect_tx)",
+                        lane,
+                        self.history(),
+                    )
                 )
         self.sure_bytes, self.unsure = 0, []
 
@@ -195,13 +198,16 @@ class MBarrier:
     ) -> None:
         """Count an arrival of `thread`, which releases `rows` (`rows_cta` to CTA-scope waits)."""
         if not self.knows_previous(clock, thread):
-            raise Fault(
-                "arrivals",
-                f"an arrival falls into phase {self.phase} of {self.name}, but the thread has not "
-                f"observed that phase {self.phase - 1} is complete",
-                "arrive once for each phase, after waiting for the one before",
-                lane,
-                self.history(),
+            self.cta.cluster.report(
+                Fault(
+                    "arrivals",
+                    f"an arrival falls into phase {self.phase} of {self.name}, but the thread has "
+                    "not "
+                    f"observed that phase {self.phase - 1} is complete",
+                    "arrive once for each phase, after waiting for the one before",
+                    lane,
+                    self.history(),
+                )
             )
         if count > self.pending:
             raise Fault(
@@ -294,7 +300,7 @@ class MBarrier:
         clock = Clock(rows)
         clock_cta = clock
         if self.split:
-            seen = not (self.remote_bytes and cluster.launch.strict)
+            seen = not (self.remote_bytes and cluster.launch.checks.strict)
             clock_cta = Clock(self._finished(self.acquired_cta, width, epoch, seen))
         self.done[self.phase] = (clock, clock_cta)
         self.done.pop(self.phase - 4, None)
@@ -306,12 +312,12 @@ class MBarrier:
         self.pending = self.count
         self.expected = self.received = 0
         self.acquired = self.acquired_cta = None
-        self.split = self.cta.cluster.launch.strict
+        self.split = self.cta.cluster.launch.checks.strict
         self.remote_bytes = False
         self.landed, self.log = [], []
         for late in self.on_the_way:
             if not self.knows_previous(late.clock, late.thread):
-                raise late.too_early()
+                self.cta.cluster.report(late.too_early())
         cluster.scheduler.wake(self)
 
     def _finished(self, rows: Rows | None, width: int, epoch: int, seen: bool) -> Rows:

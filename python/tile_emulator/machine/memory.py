@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_emulator.errors import Error, Fault
+from tile_emulator.errors import Fault
 from tile_emulator.instructions.slots import UNSIGNED
 
 HEAP = 0x7_0000_0000_0000
@@ -61,10 +61,7 @@ class GlobalMemory:
 
     def alloc(self, nbytes: int, name: str = "allocation") -> int:
         """Return the address of new zeroed bytes, aligned to 512 bytes."""
-        try:
-            data = np.zeros(nbytes, dtype=np.uint8)
-        except (MemoryError, ValueError):
-            raise Error(f"there is no memory for {name} of {nbytes} bytes") from None
+        data = np.zeros(nbytes, dtype=np.uint8)
         base = self._next
         self._next += -(-max(nbytes, 1) // 512) * 512 + 512
         self._insert(Segment(base, data, name))

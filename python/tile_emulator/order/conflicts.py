@@ -60,7 +60,7 @@ def _at_once(operation: Operation, thread: int) -> tuple[str, ...]:
 
 
 class Conflicts:
-    """Raises the faults of one `Shadow`."""
+    """Reports the faults of one `Shadow`."""
 
     def __init__(self, shadow: Shadow) -> None:
         self.shadow = shadow
@@ -121,23 +121,28 @@ class Conflicts:
         if number < 0:
             operation = shadow.cluster.operations[-1 - number]
             narrow = operation.known(w.lane_clocks(1 << lane)[0][1], CAUSED)
-            raise Fault(
-                "in-flight",
-                f"{self._place(flat)} is read before its {operation.name} was observed to complete"
-                + (_NARROW if narrow else ""),
-                _WIDER if narrow else _wait_for(operation),
-                lane,
-                operation.notes() + _at_once(operation, w.thread0 + lane),
+            self.shadow.cluster.report(
+                Fault(
+                    "in-flight",
+                    f"{self._place(flat)} is read before its {operation.name} was observed to "
+                    "complete" + (_NARROW if narrow else ""),
+                    _WIDER if narrow else _wait_for(operation),
+                    lane,
+                    operation.notes() + _at_once(operation, w.thread0 + lane),
+                )
             )
+            return
         line = int(shadow.writer_line[flat])
         clock = w.lane_clocks(1 << lane)[0][1]
         narrow = clock.get(CAUSED, number) >= int(shadow.writer_epoch[flat])
-        raise Fault(
-            "race",
-            f"{self._place(flat)} is read, unordered with its write by "
-            f"{self._thread(number, line)}" + (_NARROW if narrow else ""),
-            _WIDER if narrow else _SYNC,
-            lane,
+        self.shadow.cluster.report(
+            Fault(
+                "race",
+                f"{self._place(flat)} is read, unordered with its write by "
+                f"{self._thread(number, line)}" + (_NARROW if narrow else ""),
+                _WIDER if narrow else _SYNC,
+                lane,
+            )
         )
 
     def read_of_nothing(self, w: Warp, index: Any, threads: Any, nbytes: int) -> None:
@@ -171,7 +176,7 @@ class Conflicts:
         bad = ~known
         if strong:
             bad = bad & ~self._morally_strong(shadow.writer_strong[index], writer, threads, strong)
-        if not shadow.cluster.launch.strict:
+        if not shadow.cluster.launch.checks.strict:
             same = shadow.cluster.shared[index] == values.ravel()
             bad = bad & ~(same & (writer >= 0) & shadow.written[index])
         if not bad.any():
@@ -180,21 +185,27 @@ class Conflicts:
         number = int(writer[position])
         if number < 0:
             operation = shadow.cluster.operations[-1 - number]
-            raise Fault(
-                "in-flight",
-                f"{self._place(flat)} is written, unordered with the {operation.name} that writes "
-                "it too",
-                _wait_for(operation),
-                lane,
-                operation.notes(),
+            self.shadow.cluster.report(
+                Fault(
+                    "in-flight",
+                    f"{self._place(flat)} is written, unordered with the {operation.name} that "
+                    "writes "
+                    "it too",
+                    _wait_for(operation),
+                    lane,
+                    operation.notes(),
+                )
             )
+            return
         line = int(shadow.writer_line[flat])
-        raise Fault(
-            "race",
-            f"{self._place(flat)} is written, unordered with a write by "
-            f"{self._thread(number, line)}",
-            _SYNC,
-            lane,
+        self.shadow.cluster.report(
+            Fault(
+                "race",
+                f"{self._place(flat)} is written, unordered with a write by "
+                f"{self._thread(number, line)}",
+                _SYNC,
+                lane,
+            )
         )
 
     def write_after_unknown_read(
@@ -225,12 +236,14 @@ class Conflicts:
             mine = int(threads[position])
             number = next(t for t in self._unknown_members(clock, number) if t != mine)
         line = int(shadow.reader_line[flat])
-        raise Fault(
-            "race",
-            f"{self._place(flat)} is written, unordered with its read by "
-            f"{self._thread(number, line)}",
-            _SYNC,
-            lane,
+        self.shadow.cluster.report(
+            Fault(
+                "race",
+                f"{self._place(flat)} is written, unordered with its read by "
+                f"{self._thread(number, line)}",
+                _SYNC,
+                lane,
+            )
         )
 
     def _unknown_members(self, clock: Clock, number: int) -> list[int]:
@@ -247,27 +260,33 @@ class Conflicts:
                 if operation.known(clock, SEEN):
                     continue
                 _, flat, lane = self._first(readers == number, index, threads, w)
-                raise Fault(
-                    "in-flight",
-                    f"{self._place(flat)} is overwritten while a {operation.name} may still "
-                    "read it",
-                    _WIDER if operation.known(clock, CAUSED) else _free(operation),
-                    lane,
-                    operation.notes(),
+                self.shadow.cluster.report(
+                    Fault(
+                        "in-flight",
+                        f"{self._place(flat)} is overwritten while a {operation.name} may still "
+                        "read it",
+                        _WIDER if operation.known(clock, CAUSED) else _free(operation),
+                        lane,
+                        operation.notes(),
+                    )
                 )
+                return
 
     def same_instruction(self, lanes: Any, flat: Any, values: Any) -> None:
         seen: dict[int, int] = {}
         for i, start in enumerate(flat.tolist()):
             other = seen.setdefault(start, i)
             if other != i and not np.array_equal(values[other], values[i]):
-                raise Fault(
-                    "race",
-                    f"{self._place(start)} is written with different values by lanes "
-                    f"{lanes[other]} and {lanes[i]} of one instruction",
-                    "give each thread its own bytes, or let one thread write",
-                    int(lanes[i]),
+                self.shadow.cluster.report(
+                    Fault(
+                        "race",
+                        f"{self._place(start)} is written with different values by lanes "
+                        f"{lanes[other]} and {lanes[i]} of one instruction",
+                        "give each thread its own bytes, or let one thread write",
+                        int(lanes[i]),
+                    )
                 )
+                return
 
     def write_on_barrier(self, w: Warp, index: Any, threads: Any) -> None:
         cluster = self.shadow.cluster
@@ -280,13 +299,16 @@ class Conflicts:
             and barrier.init_thread != w.thread0 + lane
             and clock.get(CAUSED, barrier.init_thread) < barrier.init_epoch
         ):
-            raise Fault(
-                "race",
-                f"{self._place(flat)} is written, unordered with the mbarrier.init there by "
-                f"{self._thread(barrier.init_thread, barrier.init_line)}",
-                _SYNC,
-                lane,
+            self.shadow.cluster.report(
+                Fault(
+                    "race",
+                    f"{self._place(flat)} is written, unordered with the mbarrier.init there by "
+                    f"{self._thread(barrier.init_thread, barrier.init_line)}",
+                    _SYNC,
+                    lane,
+                )
             )
+            return
         raise Fault(
             "address",
             f"{self._place(flat)} belongs to a live mbarrier and is overwritten by an ordinary "
@@ -303,20 +325,26 @@ class Conflicts:
         number = int(self.shadow.writer[flat])
         if number < 0:
             before = self.shadow.cluster.operations[-1 - number]
-            raise operation.fault(
-                "in-flight",
-                f"{self._place(flat)} is read by a {operation.name} before the {before.name} that "
-                "writes it was observed to complete",
-                "wait on the first copy's mbarrier before issuing the second",
-                before.notes() + _at_once(before, operation.thread),
+            self.shadow.cluster.report(
+                operation.fault(
+                    "in-flight",
+                    f"{self._place(flat)} is read by a {operation.name} before the {before.name} "
+                    "that "
+                    "writes it was observed to complete",
+                    "wait on the first copy's mbarrier before issuing the second",
+                    before.notes() + _at_once(before, operation.thread),
+                )
             )
+            return
         line = int(self.shadow.writer_line[flat])
         narrow = operation.clock.get(CAUSED, number) >= int(self.shadow.writer_epoch[flat])
-        raise operation.fault(
-            "in-flight",
-            f"{self._place(flat)} is read by a {operation.name}, unordered with its write by "
-            f"{self._thread(number, line)}" + (_NARROW if narrow else ""),
-            _WIDER if narrow else "put a barrier between the writes of the source and the copy",
+        self.shadow.cluster.report(
+            operation.fault(
+                "in-flight",
+                f"{self._place(flat)} is read by a {operation.name}, unordered with its write by "
+                f"{self._thread(number, line)}" + (_NARROW if narrow else ""),
+                _WIDER if narrow else "put a barrier between the writes of the source and the copy",
+            )
         )
 
     def copy_of_barrier(self, operation: Operation, index: slice) -> None:
@@ -343,11 +371,13 @@ class Conflicts:
             else f"a {self.shadow.cluster.operations[-1 - number].name}"
         )
         does = "read" if reads else "overwritten"
-        raise operation.fault(
-            "proxy-fence",
-            f"{self._place(flat)}, written by {who}, is {does} by a {operation.name} without a "
-            "proxy fence in between",
-            _FENCE,
+        self.shadow.cluster.report(
+            operation.fault(
+                "proxy-fence",
+                f"{self._place(flat)}, written by {who}, is {does} by a {operation.name} without a "
+                "proxy fence in between",
+                _FENCE,
+            )
         )
 
     def copy_over_copies(self, operation: Operation, clock: Clock, index: slice) -> None:
@@ -358,25 +388,32 @@ class Conflicts:
                 before = shadow.cluster.operations[-1 - number]
                 if not before.known(clock, SEEN):
                     flat = index.start + int(np.argmax(writer == number))
-                    raise operation.fault(
-                        "in-flight",
-                        f"{self._place(flat)} is written by two copies that are not ordered",
-                        "let one thread issue each copy, and wait for the first before the next",
-                        before.notes(),
+                    self.shadow.cluster.report(
+                        operation.fault(
+                            "in-flight",
+                            f"{self._place(flat)} is written by two copies that are not ordered",
+                            "let one thread issue each copy, and wait for the first before the "
+                            "next",
+                            before.notes(),
+                        )
                     )
+                    return
         readers = shadow.copy_reader[index]
         for number in np.unique(readers[readers >= 0]).tolist():
             for member in shadow.copies_of(number):
                 before = shadow.cluster.operations[member]
                 if not before.known(clock, SEEN):
                     flat = index.start + int(np.argmax(readers == number))
-                    raise operation.fault(
-                        "in-flight",
-                        f"{self._place(flat)} is overwritten by a {operation.name} while a "
-                        f"{before.name} may still read it",
-                        _free(before),
-                        before.notes(),
+                    self.shadow.cluster.report(
+                        operation.fault(
+                            "in-flight",
+                            f"{self._place(flat)} is overwritten by a {operation.name} while a "
+                            f"{before.name} may still read it",
+                            _free(before),
+                            before.notes(),
+                        )
                     )
+                    return
 
     def copy_over_barrier(self, operation: Operation, index: slice) -> None:
         flat = index.start + int(np.argmax(self.shadow.barrier[index]))
@@ -391,11 +428,14 @@ class Conflicts:
         flat = index.start + int(np.argmax(~known))
         number = int(self.shadow.writer[flat])
         line = int(self.shadow.writer_line[flat])
-        raise operation.fault(
-            "in-flight",
-            f"{self._place(flat)} is overwritten by a {operation.name}, unordered with its write "
-            f"by {self._thread(number, line)}",
-            "put a barrier between the write and the copy",
+        self.shadow.cluster.report(
+            operation.fault(
+                "in-flight",
+                f"{self._place(flat)} is overwritten by a {operation.name}, unordered with its "
+                "write "
+                f"by {self._thread(number, line)}",
+                "put a barrier between the write and the copy",
+            )
         )
 
     def copy_over_unknown_read(
@@ -421,12 +461,14 @@ class Conflicts:
         number = int(reader[position])
         line = int(self.shadow.reader_line[flat])
         who = number if number >= 0 else culprit
-        raise operation.fault(
-            "in-flight",
-            f"{self._place(flat)} is read by {self._thread(who, line)}, unordered with the "
-            f"{operation.name} that writes it",
-            "let the reader wait for the copy, and acknowledge before the next one is issued",
-            _at_once(operation, who),
+        self.shadow.cluster.report(
+            operation.fault(
+                "in-flight",
+                f"{self._place(flat)} is read by {self._thread(who, line)}, unordered with the "
+                f"{operation.name} that writes it",
+                "let the reader wait for the copy, and acknowledge before the next one is issued",
+                _at_once(operation, who),
+            )
         )
 
     def strict_reads_before_copy(
@@ -446,11 +488,13 @@ class Conflicts:
         if not fenced.all():
             flat = index.start + int(np.argmax(~fenced))
             line = int(shadow.reader_line[flat])
-            raise operation.fault(
-                "proxy-fence",
-                f"{self._place(flat)}, read at PTX line {line}, is overwritten by a "
-                f"{operation.name} without a proxy fence in between",
-                _FENCE,
+            self.shadow.cluster.report(
+                operation.fault(
+                    "proxy-fence",
+                    f"{self._place(flat)}, read at PTX line {line}, is overwritten by a "
+                    f"{operation.name} without a proxy fence in between",
+                    _FENCE,
+                )
             )
 
     def settle_deferred(self, index: Any) -> None:

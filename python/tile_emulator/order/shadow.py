@@ -350,7 +350,7 @@ class Shadow:
             self.conflicts.copy_over_unknown_read(operation, clock, thread, index, reader, known)
         if operation.async_proxy:
             self._check_fence(operation, clock, thread, index, reads=False)
-            if self.cluster.launch.strict:
+            if self.cluster.launch.checks.strict:
                 self.conflicts.strict_reads_before_copy(operation, clock, thread, index, reader)
         self.conflicts.settle_deferred(index)
         self.writer[index] = -1 - operation.number
@@ -361,3 +361,19 @@ class Shadow:
         self.reader[index] = self.nobody
         self.reader_epoch[index] = 0
         self.copy_reader[index] = NO_COPY
+
+
+class Unchecked(Shadow):
+    """Asks nothing about order: keeps only where mbarriers are."""
+
+    def read(self, *_: Any) -> None:
+        """Let every read pass."""
+
+    def write(self, *_: Any) -> None:
+        """Let every write pass."""
+
+    def copy_reads(self, *_: Any) -> None:
+        """Let every copy read."""
+
+    def copy_writes(self, *_: Any) -> None:
+        """Let every copy write."""

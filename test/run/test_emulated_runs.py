@@ -12,6 +12,7 @@ import host_programs
 import numpy as np
 import pytest
 
+import mlir_tile as mt
 from mlir_tile.runtime import EmulatorError, Error, Executable, KernelTimeout, LaunchError
 
 te = pytest.importorskip("tile_emulator")
@@ -133,9 +134,36 @@ def test_schedules_and_checks_reach_the_emulator() -> None:
         run(host_programs.FILL, array(), schedule="sideways")
 
 
+RACING_KERNEL = """
+  gpu.module @kernels {
+    gpu.func @race(%a: memref<?xf32>, %x: f32) workgroup(%w: memref<32xf32, 3>) kernel {
+      %t = gpu.thread_id x
+      %last = arith.constant 31 : index
+      %other = arith.subi %last, %t : index
+      memref.store %x, %w[%t] : memref<32xf32, 3>
+      %got = memref.load %w[%other] : memref<32xf32, 3>
+      memref.store %got, %a[%t] : memref<?xf32>
+      gpu.return
+    }
+  }
+"""
+
+
+def test_a_kernel_may_go_on_after_a_report() -> None:
+    text = host_programs.launch(grid=1, block=32, kernel=RACING_KERNEL, name="race")
+    with pytest.raises(EmulatorError) as caught:
+        run(text, array())
+    assert caught.value.kind == "race"
+    assert (run(text, array(), checks="default,-race")[:32] == 3.0).all()
+    with pytest.warns(mt.EmulatorWarning) as warned:
+        assert (run(text, array(), keep_going=True)[:32] == 3.0).all()
+    assert [str(w.message) for w in warned] == [str(caught.value)]
+    assert warned[0].message.kind == "race"  # type: ignore[union-attr]
+
+
 def test_schedules_are_for_the_emulator_only(fake) -> None:
     program = host_programs.compile_text(host_programs.FILL)
-    with pytest.raises(ValueError, match="schedule and checks need"):
+    with pytest.raises(ValueError, match="schedule, checks and keep_going need"):
         program.invoke("main", array(), 3.0, device="cuda", schedule="late")
     with pytest.raises(ValueError, match="stream must be None on the emulator"):
         program.invoke("main", array(), 3.0, device="emulator", stream=7)

@@ -180,7 +180,7 @@ def test_save_that_cannot_write_says_so(
         (["--expect", "0=2"], "argument 2 is not there: 2 are given"),
         (["--expect", "0"], "argument --expect: must be I=J, got '0'"),
         (["--schedule", "soon"], "argument --schedule: schedule must be eager, late, random"),
-        (["--checks", "some"], "argument --checks: invalid choice: 'some'"),
+        (["--checks", "some"], "argument --checks: checks must be off, default or strict"),
         (["--sched", "late"], "unrecognized arguments: --sched late"),
         (["--what"], "unrecognized arguments: --what"),
     ],

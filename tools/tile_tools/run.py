@@ -7,11 +7,13 @@ import argparse
 import io
 import re
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tile_emulator.usage import (
     check_indices,
+    checks,
     file_name,
     index_pair,
     indexed_file,
@@ -79,7 +81,14 @@ def parser() -> argparse.ArgumentParser:
         help="the emulator's: eager, late, random:SEED or explore:N (default: eager)",
     )  # fmt: skip
     made.add_argument(
-        "--checks", choices=["default", "strict"], help="the emulator's (default: default)"
+        "--checks", metavar="C", type=checks,
+        help="what the emulator reports: off, default or strict, and ,-KIND for each kind to leave "
+        "out, as in default,-race (default: default)",
+    )  # fmt: skip
+    made.add_argument(
+        "--keep-going",
+        action="store_true",
+        help="let the emulator go on after a report where the kernel can, and end with 1",
     )
     made.add_argument(
         "--timeout", type=seconds, metavar="S",
@@ -110,34 +119,55 @@ def parsed(argv: list[str] | None) -> argparse.Namespace:
     usage = parser()
     options = usage.parse_args(argv)
     check_indices(usage, options)
-    if options.device.startswith("cuda") and (options.schedule or options.checks):
-        usage.error(f"--schedule and --checks are the emulator's, got --device {options.device}")
+    if options.device.startswith("cuda") and (
+        options.schedule or options.checks or options.keep_going
+    ):
+        usage.error(
+            "--schedule, --checks and --keep-going are the emulator's, got --device "
+            f"{options.device}"
+        )
     check_outputs(usage, options.file, [("--save", path) for _, path in options.save])
     return options
 
 
-def run(options: argparse.Namespace) -> None:
-    """Compile, call, save and compare; raise what goes wrong."""
+def run(options: argparse.Namespace) -> int:
+    """Compile, call, save and compare; return 1 after reports, and raise what goes wrong."""
     from mlir_tile.runtime.arguments import parse_argument
+    from mlir_tile.runtime.errors import EmulatorWarning
 
     arguments = [parse_argument(text) for text in options.arg]
+    reports, as_usual = 0, warnings.showwarning
+
+    def show(message: Warning | str, *where: Any, **line: Any) -> None:
+        nonlocal reports
+        if isinstance(message, EmulatorWarning):
+            reports += 1
+            print(f"error: {message}", file=sys.stderr)
+        else:
+            as_usual(message, *where, **line)
+
     with shown("tile-run: compiling and running"):
         executable = load_or_compile(options)
         running()
-        result = executable.invoke(
-            options.entry,
-            *arguments,
-            device=options.device,
-            timeout=options.timeout,
-            schedule=options.schedule,
-            checks=options.checks,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", EmulatorWarning)
+            warnings.showwarning = show
+            result = executable.invoke(
+                options.entry,
+                *arguments,
+                device=options.device,
+                timeout=options.timeout,
+                schedule=options.schedule,
+                checks=options.checks,
+                keep_going=options.keep_going,
+            )
     if result is not None:
         print(result)
     for index, path in options.save:
         save(arguments[index], path)
     for left, right in options.expect:
         expect(arguments, left, right)
+    return 1 if reports else 0
 
 
 def load_or_compile(options: argparse.Namespace) -> Executable:

@@ -144,14 +144,20 @@ class Session:
     """
 
     def __init__(
-        self, schedule: str | None = None, checks: str | None = None, timeout: float | None = None
+        self,
+        schedule: str | None = None,
+        checks: str | None = None,
+        timeout: float | None = None,
+        keep_going: bool = False,
     ) -> None:
         try:
             import tile_emulator as te
         except ModuleNotFoundError as error:
             raise Error(f'device="emulator" needs the package tile_emulator: {error}') from error
         options: dict[str, Any] = {"schedule": schedule, "checks": checks, "max_seconds": timeout}
-        self.device = te.Device(**{k: v for k, v in options.items() if v is not None})
+        given = {k: v for k, v in options.items() if v is not None}
+        self.device = te.Device(**given, keep_going=keep_going)
+        self.reports: list[Any] = []
         self._exception: BaseException | None = None
         self._managed: dict[int, ctypes.Array[ctypes.c_char]] = {}
         self._outer: Session | None = None
@@ -223,7 +229,7 @@ class Session:
             ctypes.string_at(arguments[number], parameter.size)
             for number, parameter in enumerate(kernel.params)
         ]
-        self.device.launch(
+        report = self.device.launch(
             module,
             kernel.name,
             grid=tuple(config.grid),
@@ -232,6 +238,7 @@ class Session:
             smem=int(config.shared_bytes),
             args=values,
         )
+        self.reports += report.reports
 
 
 def _session() -> Session:

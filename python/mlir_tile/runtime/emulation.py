@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 from mlir_tile.runtime.driver_emulator import Session, emulator_driver
-from mlir_tile.runtime.errors import EmulatorError, KernelTimeout
+from mlir_tile.runtime.errors import EmulatorError, EmulatorWarning, KernelTimeout
 from mlir_tile.runtime.library import Failure
 
 __all__ = ["run_emulated"]
@@ -20,15 +21,19 @@ def run_emulated(
     schedule: str | None,
     checks: str | None,
     timeout: float | None,
+    keep_going: bool,
 ) -> None:
     """Call `run` with the emulator's driver table and a device; raise how it failed.
 
     Raises `EmulatorError` where a kernel broke a rule, `KernelTimeout` after `timeout` seconds, and
-    `LaunchError` for what the run-time library refuses.
+    `LaunchError` for what the run-time library refuses. With `keep_going` what a kernel went on
+    after is an `EmulatorWarning`.
     """
-    with Session(schedule, checks, timeout) as session:
+    with Session(schedule, checks, timeout, keep_going) as session:
         failure = run(emulator_driver(), session)
     exception = session.take_exception()
+    for report in (*session.reports, *getattr(exception, "earlier", ())):
+        warnings.warn(EmulatorWarning(str(report), kind=report.kind), stacklevel=3)
     if exception is None:
         if failure.kind:
             failure.throw()

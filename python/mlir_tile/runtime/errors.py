@@ -10,7 +10,8 @@
     │   └── EmulatorError     the emulator found the kernel breaking a rule
     └── DeviceUnavailable     no driver, no GPU, or one older than sm_90
 
-What may be wrong, but can be compiled, is a `CompileWarning`, a `UserWarning` of Python's.
+What may be wrong, but can be compiled, is a `CompileWarning`, and what the emulator finds in a
+kernel that it lets go on is an `EmulatorWarning`; both are a `UserWarning` of Python's.
 A wrong argument is a `TypeError` or `ValueError` that names it, as everywhere in Python.
 """
 
@@ -27,6 +28,7 @@ __all__ = [
     "CompilerCrash",
     "DeviceUnavailable",
     "EmulatorError",
+    "EmulatorWarning",
     "Error",
     "KernelTimeout",
     "Launch",
@@ -143,6 +145,14 @@ class EmulatorError(LaunchError):
 
     def __init__(self, message: str, *, kind: str, launch: Launch | None = None) -> None:
         super().__init__(message, call="emulator", launch=launch)
+        self.kind = kind
+
+
+class EmulatorWarning(UserWarning):
+    """What the emulator reports of a kernel that goes on; `kind` as that of an `EmulatorError`."""
+
+    def __init__(self, message: str, *, kind: str) -> None:
+        super().__init__(message)
         self.kind = kind
 
 

@@ -25,7 +25,7 @@ from mlir.execution_engine import ExecutionEngine
 from mlir_tile.runtime.devices import resolve_device
 from mlir_tile.runtime.emulation import run_emulated
 from mlir_tile.runtime.errors import CompileError, Error, KernelTimeout
-from mlir_tile.runtime.kernel import Kernel, KernelImage
+from mlir_tile.runtime.kernel import DEFAULT, Kernel, KernelImage, Settings
 from mlir_tile.runtime.kernel_signature import KernelSignature, kernel_signatures
 from mlir_tile.runtime.library import (
     ENTRY_POINTS,
@@ -122,6 +122,7 @@ class Executable:
         timeout: float | None = None,
         schedule: str | None = None,
         checks: str | None = None,
+        keep_going: bool = False,
     ) -> Any:
         """Call host function `name`, or `exe.name(...)`, and return its result or None.
 
@@ -136,8 +137,9 @@ class Executable:
           `ptr`, `handle` or `__cuda_stream__`. The call then waits only where the program waits.
         - `timeout`: seconds that any single wait for the GPU may take, or that the emulator may
           work on one launch. The emulator finds waits that cannot end without it.
-        - `schedule`, `checks`: the emulator's, as `tile_emulator.Device` takes them. With one of
-          them "auto" is the emulator, even where there is a GPU.
+        - `schedule`, `checks`, `keep_going`: the emulator's, as `tile_emulator.Device` takes them.
+          With one of them "auto" is the emulator, even where there is a GPU. What a kernel goes on
+          after (`keep_going`) is an `EmulatorWarning`.
 
         Raises `TypeError` or `ValueError` for wrong arguments before anything runs,
         `DeviceUnavailable`, `LaunchError` and what derives from it. After a failure the rest of
@@ -151,7 +153,8 @@ class Executable:
         values, alive = signature.convert(args)
         results = Results(signature, alive)
         packed = _pack(signature, values, results)
-        if device == "auto" and (schedule is not None or checks is not None):
+        emulated = schedule is not None or checks is not None or keep_going
+        if device == "auto" and emulated:
             device = "emulator"
         ordinal = resolve_device(device)
         function = self._function(name)
@@ -165,10 +168,11 @@ class Executable:
                     schedule,
                     checks,
                     timeout,
+                    keep_going,
                 )
             else:
-                if schedule is not None or checks is not None:
-                    raise ValueError('schedule and checks need device="emulator"')
+                if emulated:
+                    raise ValueError('schedule, checks and keep_going need device="emulator"')
                 handle = None if stream is None else stream_handle(stream)
                 options = Options(
                     ordinal, handle is not None, handle, timeout or 0.0, interruption()
@@ -199,13 +203,15 @@ class Executable:
         schedule: str | None = None,
         checks: str | None = None,
         timeout: float | None = None,
+        keep_going: bool = False,
     ) -> Kernel:
         """Return kernel `name` of the `gpu.module` `module`, to be launched on device tensors.
 
         `exe.kernel("kernels", "copy")[grid, block, cluster, smem, stream](...)`, see `Kernel`. With
         `device` "auto" the arguments decide: device tensors run on their GPU, and NumPy arrays on
-        the emulator where there is no GPU. `schedule`, `checks` and `timeout` are the emulator's,
-        as for `invoke`; with one of them "auto" is the emulator, even where there is a GPU.
+        the emulator where there is no GPU. `schedule`, `checks`, `timeout` and `keep_going` are the
+        emulator's, as for `invoke`; with one of them "auto" is the emulator, even where there is a
+        GPU.
 
         Raises `TypeError` or `ValueError` for wrong arguments.
         """
@@ -216,15 +222,15 @@ class Executable:
             if module not in self.kernels and _binary(self._module, module) is not None:
                 why = f"; '{module}' was outlined from a gpu.launch, for host functions only"
             raise ValueError(f"no kernel '{module}.{name}', have: {known or 'none'}{why}")
-        settings = (schedule, checks, timeout)
+        settings = Settings(schedule, checks, timeout, keep_going)
         key = (module, name, device)
         with self._lock:
-            if settings == (None, None, None) and key in self._kernels:
+            if settings == DEFAULT and key in self._kernels:
                 return self._kernels[key]
             if module not in self._images:
                 self._images[module] = _image(self._module, module, self._opt_level)
-            made = Kernel(signature, self._images[module], device, *settings)
-            if settings == (None, None, None):
+            made = Kernel(signature, self._images[module], device, settings)
+            if settings == DEFAULT:
                 self._kernels[key] = made
         return made
 

@@ -13,7 +13,7 @@ import ctypes
 import weakref
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from mlir_tile.runtime.devices import CURRENT, device_info, resolve_device
 from mlir_tile.runtime.driver_emulator import Session
@@ -59,6 +59,18 @@ class _Known:
     current_stream: Callable[[int], int]
 
 
+class Settings(NamedTuple):
+    """How the emulator runs a kernel, as `Executable.invoke` takes it."""
+
+    schedule: str | None = None
+    checks: str | None = None
+    timeout: float | None = None
+    keep_going: bool = False
+
+
+DEFAULT = Settings()
+
+
 class Kernel:
     """A kernel of a compiled module, launched by `kernel[grid, block, cluster, smem, stream](...)`.
 
@@ -82,28 +94,27 @@ class Kernel:
         signature: KernelSignature,
         image: KernelImage,
         device: str = "auto",
-        schedule: str | None = None,
-        checks: str | None = None,
-        timeout: float | None = None,
+        settings: Settings = DEFAULT,
     ) -> None:
         """Take the kernel of that `signature` from `image`.
 
-        `device`, `schedule`, `checks` and `timeout` are those of `Executable.kernel`.
+        `device` and the `settings` are those of `Executable.kernel`.
         """
         if signature.unsupported:
             raise TypeError(
                 f"kernel '{signature.name}' cannot be launched from Python: {signature.unsupported}"
             )
-        timeout = None if timeout is None else seconds("timeout", timeout)
-        if (schedule, checks, timeout) != (None, None, None):
+        if settings != DEFAULT:
+            if settings.timeout is not None:
+                settings = settings._replace(timeout=seconds("timeout", settings.timeout))
             device = "emulator" if device == "auto" else device
             if device != "emulator":
-                raise ValueError('schedule, checks and timeout need device="emulator"')
-            Session(schedule, checks, timeout)  # which says what is wrong with them
+                raise ValueError('schedule, checks, timeout and keep_going need device="emulator"')
+            Session(*settings)  # which says what is wrong with them
         resolve_device(device)
         self.signature = signature
         self.device = device
-        self._settings = (schedule, checks, timeout)
+        self._settings = settings
         self._image = image
         name = signature.name.encode()
         self._handle = library().tile_runtime_kernel(image.handle, name)

@@ -59,6 +59,7 @@ def run(tool: str, arguments: list[str], do: str) -> tuple[int, str, str]:
         ("os.abort()", "Aborted"),
         ("ctypes.string_at(0)", "Segmentation fault"),
         ("faulthandler._stack_overflow()", "Segmentation fault"),
+        ("os.kill(os.getpid(), 9)", "Killed"),
         ("ctypes.PyDLL(None).exit(3)", "it ended the process with status 3"),
     ],
 )

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from mlir import ir
 
 CRASHES = (
-    signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGTRAP,
+    signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGKILL, signal.SIGSEGV,
+    signal.SIGTRAP,
 )  # fmt: skip
+"""By SIGKILL the system ends what takes too much memory; others kill the parent, not the child."""
 
 _PASS_BYTES, _WATCH_BYTES = 128, 512
 """As `mlir_tile._tile` has them, which is imported in the child only."""
@@ -45,7 +47,10 @@ def guarded(main: Callable[[], int], *, may_exit: bool = False) -> int:
     parent = os.getpid()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # The system would take in an ignored child.
     gc.freeze()  # A collection in the child would copy the memory of all objects.
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError:  # no room for another process
+        return main()
     if child:
         _end_as(child, record, may_exit)
     _die_with(parent)

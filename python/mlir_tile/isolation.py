@@ -23,7 +23,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NoReturn, TypeVar
 
 from . import _tile
@@ -82,6 +82,17 @@ def isolated(
     if error is None:
         return value  # type: ignore[no-any-return]
     raise error from (None if isinstance(error, Error) else Error(f"raised in a child:\n{trace}"))
+
+
+@contextlib.contextmanager
+def unheard() -> Iterator[None]:
+    """Drop what the block prints on stderr in an isolated process, unless it ends the process."""
+    before = os.lseek(2, 0, os.SEEK_END)
+    try:
+        yield
+    finally:
+        os.ftruncate(2, before)
+        os.lseek(2, before, os.SEEK_SET)
 
 
 def _flush() -> None:

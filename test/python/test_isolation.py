@@ -230,6 +230,22 @@ def test_host_functions_that_llvm_cannot_compile_end_the_child() -> None:
             mt.compile(TEXT, isolate=True)
 
 
+def test_host_functions_that_cannot_be_linked_fail_when_called(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    text = """
+      func.func private @nowhere()
+      func.func @main() attributes {llvm.emit_c_interface} {
+        call @nowhere() : () -> ()
+        return
+      }
+    """
+    program = mt.compile(text, isolate=True)
+    assert capfd.readouterr() == ("", "")
+    with pytest.raises(mt.Error):
+        program.invoke("main", device="emulator")
+
+
 def test_threads_compile_side_by_side() -> None:
     with warnings.catch_warnings(), ThreadPoolExecutor(3) as pool:
         warnings.simplefilter("error")

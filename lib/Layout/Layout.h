@@ -60,8 +60,9 @@ struct Refinement {
   std::optional<Misfit> misfit;
 };
 
-/// Splits both layouts until their modes correspond by extent, not by index.
-/// Drops extents of 1, whose strides mean nothing. Requires that the dimensions
+/// Merges the modes of each side that go on from each other, then splits both
+/// until their modes correspond by extent, not by index. Drops extents of 1,
+/// whose strides mean nothing. Requires that the dimensions
 /// have the same extents, none of them 0.
 Refinement refine(const Layout &src, const Layout &dst);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "lib/Layout/Layout.h"
+#include "lib/Layout/Algebra.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -55,11 +55,13 @@ static std::optional<Misfit> refineDimension(const Dimension &src,
 
 Refinement tile::layout::refine(const Layout &src, const Layout &dst) {
   assert(src.dimensions.size() == dst.dimensions.size());
+  // A boundary between modes that go on from each other is none.
+  Layout from = coalesce(src), to = coalesce(dst);
   Refinement result;
   SmallVector<PairedMode, 6> fastFirst;
-  for (unsigned i = src.dimensions.size(); i-- > 0;) {
+  for (unsigned i = from.dimensions.size(); i-- > 0;) {
     result.misfit =
-        refineDimension(src.dimensions[i], dst.dimensions[i], i, fastFirst);
+        refineDimension(from.dimensions[i], to.dimensions[i], i, fastFirst);
     if (result.misfit)
       return result;
   }

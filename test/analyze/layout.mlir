@@ -214,4 +214,27 @@ gpu.func @one_row_of_a_packed_buffer(%rank: i32, %bars: !bars, %i: index)
   gpu.return
 }
 
+// Modes that go on from each other are one, whatever their boundaries.
+// CHECK-LABEL: gpu.func @factors_in_another_order(
+// CHECK: #tile.copy_plan<bulk, chunk = 48, count = 1,
+gpu.func @factors_in_another_order(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: memref<6xf64, #tile.layout<((2, 3)) : ((3, 1))>, #wg>,
+              %dst: memref<6xf64, #tile.layout<((3, 2)) : ((2, 1))>, #wg>) kernel {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<6xf64, #tile.layout<((2, 3)) : ((3, 1))>, #wg>
+        to memref<6xf64, #tile.layout<((3, 2)) : ((2, 1))>, #wg>, !bars
+  gpu.return
+}
+
+// CHECK-LABEL: gpu.func @one_side_in_one_step(
+// CHECK: #tile.copy_plan<bulk, chunk = 48, count = 8, loops = [8], src = {start = 0, steps = [64]}, dst = {start = 0, steps = [48]}>
+gpu.func @one_side_in_one_step(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: memref<48xf64, #tile.layout<((8, 6)) : ((8, 1))>, #wg>,
+              %dst: memref<48xf64, #tile.layout<((3, 16)) : ((16, 1))>, #wg>) kernel {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<48xf64, #tile.layout<((8, 6)) : ((8, 1))>, #wg>
+        to memref<48xf64, #tile.layout<((3, 16)) : ((16, 1))>, #wg>, !bars
+  gpu.return
+}
+
 }

@@ -55,6 +55,35 @@ def side_pairs(draw: st.DrawFn) -> Case:
     return Case(sides[0], sides[1], element, bits)
 
 
+@st.composite
+def unlike_factors(draw: st.DrawFn) -> Case:
+    """Draw two layouts that factor an extent in two ways, so that boundaries may not nest."""
+    element = draw(st.sampled_from(["f16", "f32", "i64", "vector<4xf32>"]))
+    bits = ELEMENTS[element]
+    granule = 128 // bits
+    factors = draw(st.sampled_from([(2, 3), (2, 2, 3), (4, 3), (2, 9), (2, 3, 5), (3, 16)]))
+    inner = draw(st.sampled_from([1, granule, granule, 2 * granule]))
+    outer = draw(st.sampled_from([1, 2, 3]))
+    swizzles = draw_swizzles(draw, granule) if draw(st.integers(0, 3)) == 0 else [None, None]
+    sides = []
+    for swizzle in swizzles:
+        modes: list[tuple[int, int]] = []
+        reached = inner
+        for extent in reversed(draw(st.permutations(factors))):
+            if draw(st.integers(0, 3)) == 0:
+                reached += inner * draw(st.integers(1, 2))
+            modes.insert(0, (extent, reached))
+            reached *= extent
+        if draw(st.integers(0, 5)) == 0:
+            strides = draw(st.permutations([stride for _, stride in modes]))
+            modes = [(extent, stride) for (extent, _), stride in zip(modes, strides, strict=True)]
+        pitch = reached + inner * draw(st.integers(0, 1))
+        dimensions = (((outer, pitch),), tuple(modes), ((inner, 1),))
+        size = (outer, math.prod(factors), inner)
+        sides.append(Side(dimensions, 0, swizzle, (0, 0, 0), size))
+    return Case(sides[0], sides[1], element, bits)
+
+
 def draw_swizzles(draw: st.DrawFn, granule: int) -> list[tuple[int, int, int] | None]:
     """Draw no swizzle, one for both sides, or one for each."""
     kind = draw(st.sampled_from(["none", "none", "alike", "alike", "one", "two"]))
@@ -173,16 +202,18 @@ def slice_text(side: Side, element: str, name: str) -> tuple[str, str, str]:
     return line, f"{name}_part", result
 
 
-def kernel_text(case: Case, name: str) -> str:
-    """Write the copy of a case as a kernel of its own."""
+def kernel_text(case: Case, name: str, stores: bool) -> str:
+    """Write the copy of a case as a kernel of its own, by one thread or by the stores of a warp."""
+    issue = ' issue(warp) {variant = "st_async"}' if stores else ""
+    block = " attributes {known_block_size = array<i32: 32, 1, 1>}" if stores else ""
     src_line, src, src_type = slice_text(case.src, case.element, "%src")
     dst_line, dst, dst_type = slice_text(case.dst, case.element, "%dst")
     return (
         f"gpu.func @{name}(%rank: i32, %bars: !bars, %i: index)\n"
         f"    workgroup(%src: {buffer_type(case.src, case.element)},\n"
-        f"              %dst: {buffer_type(case.dst, case.element)}) kernel {{\n"
+        f"              %dst: {buffer_type(case.dst, case.element)}) kernel{block} {{\n"
         f"{src_line}{dst_line}"
-        f"  tile.copy_async {src} to {dst} cta(%rank) mbarrier(%bars[%i])\n"
+        f"  tile.copy_async {src} to {dst} cta(%rank) mbarrier(%bars[%i]){issue}\n"
         f"      : {src_type} to {dst_type}, !bars\n  gpu.return\n}}\n"
     )
 
@@ -202,9 +233,9 @@ class Plan:
     dst_swizzle: list[int]
 
 
-def analyze(cases: list[Case]) -> list[tuple[Plan | None, str]]:
+def analyze(cases: list[Case], stores: bool = False) -> list[tuple[Plan | None, str]]:
     """Return each case's plan, or None and the errors of the analysis."""
-    body = "".join(kernel_text(case, f"case{i}") for i, case in enumerate(cases))
+    body = "".join(kernel_text(case, f"case{i}", stores) for i, case in enumerate(cases))
     text = f"{HEADER}gpu.module @kernels {{\n{body}}}\n"
     with mt.context() as context:
         module = ir.Module.parse(text)

@@ -124,6 +124,19 @@ def can_be_written(case: Case, length_bits: int) -> bool:
     return False
 
 
+def has_plan(case: Case) -> bool:
+    """Return whether runs of any one size, whatever it is, can be copied by a plan."""
+    longest, least = longest_run_bits(case), math.lcm(BULK_BITS, case.bits)
+    lengths = [length for length in range(least, longest + 1, least) if longest % length == 0]
+    return any(can_be_written(case, length) for length in lengths)
+
+
+def overlaps(side: Side) -> bool:
+    """Return whether two elements of the region share a place."""
+    places = side.places()
+    return len(set(places.tolist())) != len(places)
+
+
 def swizzled(address: int, swizzle: Sequence[int]) -> int:
     """Return a byte address XOR its own bits."""
     if not swizzle:

@@ -123,6 +123,36 @@ static bool fitsAddresses(int64_t start, ArrayRef<int64_t> loops,
          range->highest < layout::kMaxSharedBytes;
 }
 
+/// Whether a copy of `chunk` bytes can be gathered so.
+static bool isGather(ArrayRef<int64_t> gather, int64_t chunk) {
+  if (gather.size() % 2 != 0 || gather[0] < 1 || chunk < 1 ||
+      chunk % gather[0] != 0)
+    return false;
+  int64_t parts = chunk / gather[0];
+  for (size_t i = 2; i < gather.size(); i += 2) {
+    if (gather[i] < 2 || parts % gather[i] != 0)
+      return false;
+    parts /= gather[i];
+  }
+  return true;
+}
+
+SmallVector<int64_t> CopyPlanAttr::getSrcPartOffsets() const {
+  ArrayRef<int64_t> gather = getSrcGather();
+  if (gather.empty())
+    return {0};
+  SmallVector<int64_t> offsets;
+  for (int64_t part = 0; part < getChunk() / gather[0]; ++part) {
+    int64_t offset = 0, rest = part;
+    for (size_t i = 2; i < gather.size(); i += 2) {
+      offset += rest % gather[i] * gather[i - 1];
+      rest /= gather[i];
+    }
+    offsets.push_back(offset + rest * gather.back());
+  }
+  return offsets;
+}
+
 LogicalResult CopyPlanAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, StringRef variant,
     int64_t chunk, int64_t count, ArrayRef<int64_t> loops, int64_t srcStart,
@@ -167,10 +197,10 @@ LogicalResult CopyPlanAttr::verify(
       return emitError() << "plan " << name
                          << " swizzle must be [bits, base, shift] with bits of "
                             "1 or more and shift of bits or more";
-  if (!srcGather.empty() &&
-      (srcGather.size() != 2 || srcGather[0] < 1 || chunk % srcGather[0] != 0))
-    return emitError() << "plan src gather must be [bytes, step] with bytes "
-                          "that divide the chunk of "
+  if (!srcGather.empty() && !isGather(srcGather, chunk))
+    return emitError() << "plan src gather must be [bytes, step], then pairs "
+                          "of a count and a step, with bytes and counts that "
+                          "divide the chunk of "
                        << chunk;
   if (threads < 0 || clk < 0)
     return emitError() << "plan threads and clk must not be negative, got "

@@ -29,7 +29,8 @@ def Tile_CopyPlanAttr : Tile_Attr<"CopyPlan", "copy_plan"> {
     that is known. A plan of no bytes has `count = 0`.
 
     A source with `gather = [bytes, step]` does not hold the bytes of a copy in one piece, but in parts
-    of `bytes`, `step` apart. `threads` says how many issue the copies, where they are not issued by the
+    of `bytes`, `step` apart. With `gather = [bytes, step, n, far]` so lie `n` parts; `far` bytes after the first
+    of them the next `n` begin, and so on with further pairs. `threads` says how many issue the copies, where they are not issued by the
     one thread that executes the op: thread `t` of them takes the copies `t`, `t + threads`, ..., counted with
     the last loop as the fastest. `clk` is the estimate by which the variant was chosen, in clocks of the
     SM.
@@ -53,7 +54,7 @@ def Tile_CopyPlanAttr : Tile_Attr<"CopyPlan", "copy_plan"> {
     "int64_t":$srcStart,
     ArrayRefParameter<"int64_t">:$srcSteps,
     ArrayRefParameter<"int64_t", "bits, base and shift, or nothing">:$srcSwizzle,
-    ArrayRefParameter<"int64_t", "bytes of a part and bytes to the next, or nothing">:$srcGather,
+    ArrayRefParameter<"int64_t", "bytes of a part and bytes to the next, then how many of these and bytes to the next group, or nothing">:$srcGather,
     "int64_t":$dstStart,
     ArrayRefParameter<"int64_t">:$dstSteps,
     ArrayRefParameter<"int64_t", "bits, base and shift, or nothing">:$dstSwizzle,
@@ -65,6 +66,8 @@ def Tile_CopyPlanAttr : Tile_Attr<"CopyPlan", "copy_plan"> {
   let extraClassDeclaration = [{
     /// Bytes that all copies of the plan bring together.
     int64_t getTotalBytes() const { return getChunk() * getCount(); }
+    /// Bytes from where a copy begins in the source to each of its parts.
+    ::llvm::SmallVector<int64_t> getSrcPartOffsets() const;
   }];
 }
 

@@ -62,7 +62,7 @@ func.func private @destination_step_too_many() attributes {
 // -----
 
 func.func private @parts_that_do_not_divide() attributes {
-  // expected-error @+1 {{plan src gather must be [bytes, step] with bytes that divide the chunk of 16}}
+  // expected-error @+1 {{plan src gather must be [bytes, step], then pairs of a count and a step, with bytes and counts that divide the chunk of 16}}
   plan = #tile.copy_plan<st_async, chunk = 16, count = 8, loops = [8], src = {start = 0, steps = [64], gather = [3, 64]}, dst = {start = 0, steps = [64]}, threads = 32, clk = 1>}
 
 // -----

@@ -16,7 +16,12 @@ def Tile_CopyAsyncOp : Tile_Op<"copy_async", [MemoryEffects<[MemRead, MemWrite]>
     memory of CTA `rank` of the same cluster, and returns at once. `dst` and `barriers[barrier_index]`
     name the issuing CTA's own counterparts of the buffer and the barrier: both are mapped to `rank`
     by the legalization, never by the caller. `rank` is the linear rank `x + y*dx + z*dx*dy` within
-    the cluster and never the issuing CTA's own.
+    the cluster.
+
+    `rank` may be the issuing CTA's own, in a cluster of more than one CTA and where `src` and `dst` do not
+    overlap. PTX allows `st.async` this; of bulk copies it says that the destination is in a different
+    CTA. They work on an H200 all the same, so `bulk` is taken, too, and the emulator reports it with
+    `--checks strict`; `variant = "st_async"` stays within PTX.
 
     `issue(...)` says who executes the op: `thread`, exactly one thread of the CTA (the default);
     `warp`, all 32 lanes of one converged warp; `cta`, all threads of the CTA. However many execute

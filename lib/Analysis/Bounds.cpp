@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Analysis/Bounds.h"
 
+#include "lib/Analysis/Origins.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -58,11 +60,12 @@ bitsOfPlaces(const Tile &tile, layout::Range places, layout::Range shift) {
   return bits;
 }
 
-std::optional<Refusal> tile::checkRegion(StringRef side, const Tile &tile) {
+static std::optional<Refusal> checkRegionIn(StringRef side, const Tile &tile,
+                                            const Origin &origin) {
   Refusal tooFar{(side + " must reach fewer than 2^63 bits").str(), ""};
-  if (tile.offset.overflowed || tile.shiftBytes.overflowed)
+  if (tile.offset.overflowed || origin.shiftBytes.overflowed)
     return tooFar;
-  int64_t offset = tile.offset.known, shift = tile.shiftBytes.known;
+  int64_t offset = tile.offset.known, shift = origin.shiftBytes.known;
   std::optional<layout::Range> places = placesAt(tile, {offset, offset});
   std::optional<layout::Range> bits;
   if (places)
@@ -77,48 +80,81 @@ std::optional<Refusal> tile::checkRegion(StringRef side, const Tile &tile) {
            Twine(byte))
               .str(),
           "choose smaller strides and offsets: shared memory is far smaller"};
-  if (!tile.offset.isStatic() || !tile.shiftBytes.isStatic())
+  if (!tile.offset.isStatic() || !origin.shiftBytes.isStatic())
     return std::nullopt;
   if (bits->lowest < 0)
     return Refusal{(side + " must begin inside its buffer, got byte " +
                     Twine(bits->lowest / 8))
                        .str(),
                    ""};
-  if (tile.bufferBytes && bits->highest > 8 * *tile.bufferBytes)
+  if (origin.bufferBytes && bits->highest > 8 * *origin.bufferBytes)
     return Refusal{(side + " must end inside its buffer of " +
-                    Twine(*tile.bufferBytes) + " bytes, got byte " +
+                    Twine(*origin.bufferBytes) + " bytes, got byte " +
                     Twine(llvm::divideCeil(bits->highest, 8)))
                        .str(),
                    ""};
   return std::nullopt;
 }
 
-/// The known part and what the rest lies between.
-static std::optional<layout::Range> rangeOfOffset(const Offset &offset) {
-  std::optional<layout::Range> range = runtimeRange(offset);
-  if (!range || offset.overflowed ||
-      llvm::AddOverflow(range->lowest, offset.known, range->lowest) ||
-      llvm::AddOverflow(range->highest, offset.known, range->highest))
-    return std::nullopt;
-  return range;
+std::optional<Refusal> tile::checkRegion(StringRef side, const Tile &tile) {
+  for (const Origin &origin : tile.origins)
+    if (std::optional<Refusal> refusal = checkRegionIn(side, tile, origin))
+      return refusal;
+  return std::nullopt;
 }
 
 bool tile::isProvedInside(const Tile &tile) {
   std::optional<layout::Range> offset = rangeOfOffset(tile.offset);
-  std::optional<layout::Range> shift = rangeOfOffset(tile.shiftBytes);
-  if (!offset || !shift || !tile.bufferBytes)
+  if (!offset)
     return false;
   std::optional<layout::Range> places = placesAt(tile, *offset);
-  std::optional<layout::Range> bits;
-  if (places)
-    bits = bitsOfPlaces(tile, *places, *shift);
-  return bits && bits->lowest >= 0 && bits->highest <= 8 * *tile.bufferBytes;
+  return places && llvm::all_of(tile.origins, [&](const Origin &origin) {
+           std::optional<layout::Range> shift =
+               rangeOfOffset(origin.shiftBytes);
+           std::optional<layout::Range> bits;
+           if (shift)
+             bits = bitsOfPlaces(tile, *places, *shift);
+           return bits && bits->lowest >= 0 && origin.bufferBytes &&
+                  bits->highest <= 8 * *origin.bufferBytes;
+         });
+}
+
+bool tile::surelyOverlap(const Tile &a, const Tile &b) {
+  if (a.origins.size() != 1 || b.origins.size() != 1)
+    return false;
+  const Origin &first = a.origins.front(), &second = b.origins.front();
+  std::optional<int64_t> elements = layout::size(a.layout);
+  if (!declareSameMemory(first.buffer, second.buffer) || !elements ||
+      *elements > layout::kMostEnumerated)
+    return false;
+  for (const Offset *offset :
+       {&a.offset, &b.offset, &first.shiftBytes, &second.shiftBytes})
+    if (!offset->isStatic())
+      return false;
+  if (!layout::reach(a.layout) || !layout::reach(b.layout))
+    return false;
+  auto bitsOf = [](const Tile &tile, int64_t index) {
+    layout::Layout layout = tile.layout;
+    layout.offset = tile.offset.known;
+    return layout::place(layout, layout::coordinateOf(layout, index)) *
+               tile.elementBits +
+           8 * tile.origins.front().shiftBytes.known;
+  };
+  DenseSet<int64_t> places;
+  for (int64_t index = 0; index < *elements; ++index)
+    places.insert(bitsOf(a, index));
+  for (int64_t index = 0; index < *elements; ++index)
+    if (places.contains(bitsOf(b, index)))
+      return true;
+  return false;
 }
 
 bool tile::buildBoundsCheck(OpBuilder &builder, Location loc, StringRef side,
                             Value memref, const Tile &tile) {
   std::optional<layout::Range> reached = layout::reach(tile.layout);
-  if (!tile.bufferBytes || !reached)
+  // Of several buffers it is not known which one it is.
+  const Origin &origin = tile.origins.front();
+  if (tile.origins.size() != 1 || !origin.bufferBytes || !reached)
     return false;
   auto constant = [&](int64_t number) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, number);
@@ -152,8 +188,8 @@ bool tile::buildBoundsCheck(OpBuilder &builder, Location loc, StringRef side,
   Value bits = constant(tile.elementBits);
   Value begin = multiply(first, bits);
   Value end = multiply(add(last, constant(1)), bits);
-  Value shift = constant(tile.shiftBytes.known);
-  for (const Offset::Term &term : tile.shiftBytes.terms) {
+  Value shift = constant(origin.shiftBytes.known);
+  for (const Offset::Term &term : origin.shiftBytes.terms) {
     Value part = multiply(term.value, constant(term.factor));
     if (term.divisor)
       part =
@@ -166,7 +202,7 @@ bool tile::buildBoundsCheck(OpBuilder &builder, Location loc, StringRef side,
   };
   Value inside = arith::AndIOp::create(
       builder, loc, isLess(constant(0), add(begin, shiftBits)),
-      isLess(add(end, shiftBits), constant(8 * *tile.bufferBytes)));
+      isLess(add(end, shiftBits), constant(8 * *origin.bufferBytes)));
   cf::AssertOp::create(
       builder, loc, inside,
       ("tile.copy_async: the " + side + " leaves its buffer").str());

@@ -16,6 +16,10 @@ std::optional<Refusal> checkRegion(llvm::StringRef side, const Tile &tile);
 /// Whether the tile stays inside its buffer in every execution.
 bool isProvedInside(const Tile &tile);
 
+/// Whether the two tiles surely share a byte: elements of one buffer at offsets
+/// that are known.
+bool surelyOverlap(const Tile &a, const Tile &b);
+
 /// Builds a trap that stops the kernel where the tile of `memref` leaves its
 /// buffer. False if that cannot be told, because the size of the buffer is not
 /// known.

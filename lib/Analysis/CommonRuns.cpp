@@ -30,6 +30,18 @@ static std::string sizeText(int64_t bits) {
   return (Twine(bits) + " bits").str();
 }
 
+namespace {
+/// What is asked for and what there is, in one unit: bytes, or bits where what
+/// there is are no whole bytes.
+struct Amounts {
+  std::string asked, got;
+  Amounts(int64_t askedBytes, int64_t gotBits)
+      : asked(gotBits % 8 == 0 ? sizeText(8 * askedBytes)
+                               : (Twine(8 * askedBytes) + " bits").str()),
+        got(sizeText(gotBits)) {}
+};
+} // namespace
+
 /// The coordinate of a linear index in row-major order, as `(1, 0)`.
 static std::string coordinateText(const layout::Layout &layout, int64_t index) {
   std::string text = "(";
@@ -40,7 +52,7 @@ static std::string coordinateText(const layout::Layout &layout, int64_t index) {
 }
 
 std::string tile::layoutsText(const CopyProblem &problem) {
-  MLIRContext *context = problem.src.buffer.getContext();
+  MLIRContext *context = problem.src.elementType.getContext();
   auto seen = [&](const Tile &tile) {
     layout::Layout layout = tile.layout;
     layout.offset = tile.offset.known;
@@ -83,32 +95,69 @@ static std::optional<Refusal> checkDestination(const CopyProblem &problem) {
       "copy into a buffer that has a place for each element");
 }
 
-static std::optional<Refusal>
-checkBufferAlignment(StringRef side, const Tile &tile, int64_t granule) {
+static std::optional<Refusal> checkOrigin(StringRef side, const Origin &origin,
+                                          int64_t granule) {
   auto isMultiple = [&](const Offset &bytes) {
     return !bytes.overflowed && bytes.known % granule == 0 &&
            runtimeDivisor(bytes) % granule == 0;
   };
-  if (tile.assumed.alignment % granule == 0 &&
-      isMultiple(tile.assumed.shiftBytes))
+  if (origin.assumed.alignment % granule == 0 &&
+      isMultiple(origin.assumed.shiftBytes))
     return std::nullopt;
-  if (!tile.canAlign && tile.alignment % granule != 0)
+  if (!origin.canAlign && origin.alignment % granule != 0) {
+    std::string fix = origin.alignmentFix;
+    if (size_t number = fix.find("{0}"); number != std::string::npos)
+      fix.replace(number, 3, std::to_string(std::max<int64_t>(granule, 16)));
     return refuse(side + " buffer must be aligned to " + Twine(granule) +
-                      " bytes, got an alignment of " + Twine(tile.alignment),
-                  tile.alignmentFix);
-  if (isMultiple(tile.shiftBytes))
+                      " bytes, got an alignment of " + Twine(origin.alignment),
+                  fix);
+  }
+  const Offset &shift = origin.shiftBytes;
+  if (isMultiple(shift))
     return std::nullopt;
-  if (tile.shiftBytes.isStatic())
+  if (shift.isStatic())
     return refuse(side + " view must begin at a multiple of " + Twine(granule) +
-                      " bytes, got byte " + Twine(tile.shiftBytes.known),
+                      " bytes, got byte " + Twine(shift.known),
                   "move the view to a multiple of " + Twine(granule) +
                       " bytes");
   return refuse(
       side + " view must begin at a multiple of " + Twine(granule) +
           " bytes, got a run-time shift that is a multiple of " +
-          Twine(runtimeDivisor(tile.shiftBytes)) + " bytes",
+          Twine(std::gcd(shift.known, runtimeDivisor(shift))) + " bytes",
       "multiply the shift by a constant that makes it a multiple of " +
           Twine(granule));
+}
+
+static std::optional<Refusal>
+checkBufferAlignment(StringRef side, const Tile &tile, int64_t granule) {
+  for (const Origin &origin : tile.origins)
+    if (std::optional<Refusal> refusal = checkOrigin(side, origin, granule))
+      return refusal;
+  return std::nullopt;
+}
+
+/// What makes a run-time offset, of which nothing shows that it cannot be one,
+/// a multiple of `elements`.
+static std::string fixOfOffset(const Offset &offset, int64_t elements) {
+  std::string fix = "make the offset a multiple of " +
+                    std::to_string(elements) +
+                    " elements by a multiplication in sight";
+  std::string promises;
+  for (const Offset::Term &term : offset.terms) {
+    if (isa<MemRefType>(term.value.getType()))
+      return "give the memref's type a constant offset";
+    int64_t factor = std::gcd(term.factor, elements);
+    int64_t own = elements / factor;
+    if (term.divisor ? term.divisor % own == 0
+                     : divisorOf(term.value) % own == 0)
+      continue;
+    if (term.divisor || !mayPromise(term.value, own))
+      return fix;
+    promises += promises.empty() ? ", or promise it with " : " and ";
+    promises += "tile.assume_multiple " + nameOf(term.value) + ", " +
+                std::to_string(own);
+  }
+  return fix + promises;
 }
 
 /// The part of the offset that is known at run time only must keep chunks at
@@ -116,20 +165,37 @@ checkBufferAlignment(StringRef side, const Tile &tile, int64_t granule) {
 static std::optional<Refusal>
 checkRuntimeOffset(StringRef side, const Tile &tile, int64_t granule) {
   int64_t bits = tile.elementBits;
-  int64_t divisor = runtimeDivisor(tile.offset) * bits;
-  if (divisor % (8 * granule) != 0)
-    return refuse(side + " must start at a multiple of " + Twine(granule) +
-                      " bytes, got a run-time offset that is a multiple of " +
-                      sizeText(divisor) + ": " + runtimeExpression(tile.offset),
-                  "make the offset a multiple of " +
-                      Twine(8 * granule / std::gcd(8 * granule, bits)) +
-                      " elements by a multiplication in sight, or promise it "
-                      "with tile.assume_multiple");
-  return std::nullopt;
+  Congruence rest = runtimeCongruence(tile.offset);
+  if (rest.modulus == 0)
+    return std::nullopt;
+  int64_t elements = 8 * granule / std::gcd(8 * granule, bits);
+  bool isKnown = rest.modulus % elements == 0;
+  // Whatever the run-time part is, the tile begins so far past a multiple of
+  // this.
+  int64_t modulus = std::min(rest.modulus, elements);
+  int64_t past = (tile.offset.known % modulus + rest.residue) % modulus;
+  past = (past + modulus) % modulus;
+  if (past != 0 && !(isKnown && rest.residue == 0)) {
+    Amounts amounts(granule, past * bits);
+    return refuse(side + " must start at a multiple of " + amounts.asked +
+                      ", got a run-time offset that is always " + amounts.got +
+                      " past a multiple of " + sizeText(modulus * bits) + ": " +
+                      offsetExpression(tile.offset),
+                  "make the offset a multiple of " + Twine(elements) +
+                      " elements");
+  }
+  if (isKnown)
+    return std::nullopt;
+  Amounts amounts(granule, runtimeDivisor(tile.offset) * bits);
+  return refuse(side + " must start at a multiple of " + amounts.asked +
+                    ", got a run-time offset that is a multiple of " +
+                    amounts.got + ": " + runtimeExpression(tile.offset),
+                fixOfOffset(tile.offset, elements));
 }
 
 /// Every chunk must begin at a multiple of the granule: the first, and with it
-/// the steps of the loops.
+/// the steps of the loops. `start` counts what the run-time offset always is
+/// past its modulus, too.
 static std::optional<Refusal> checkStarts(StringRef side, const Tile &tile,
                                           int64_t start,
                                           ArrayRef<int64_t> steps,
@@ -138,22 +204,25 @@ static std::optional<Refusal> checkStarts(StringRef side, const Tile &tile,
   int64_t startBits = 0;
   if (llvm::MulOverflow(start, bits, startBits))
     return refuse(side + " must start below 2^63 bits");
-  if (startBits % (8 * granule) != 0)
-    return refuse(side + " must start at a multiple of " + Twine(granule) +
-                      " bytes, got " + sizeText(startBits),
+  if (startBits % (8 * granule) != 0) {
+    Amounts amounts(granule, startBits);
+    return refuse(side + " must start at a multiple of " + amounts.asked +
+                      ", got " + amounts.got,
                   "move the tile so that it starts at a multiple of " +
-                      Twine(granule) + " bytes");
+                      amounts.asked);
+  }
   for (int64_t step : steps) {
     int64_t stepBits = 0;
     if (llvm::MulOverflow(step, bits, stepBits))
       return refuse(side + " must reach fewer than 2^63 bits");
-    if (stepBits % (8 * granule) != 0)
-      return refuse(side + " chunks must lie multiples of " + Twine(granule) +
-                        " bytes apart, got " + sizeText(stepBits) +
-                        ": the second one starts at " +
-                        sizeText(startBits + stepBits),
-                    "pad the pitch of the buffer to a multiple of " +
-                        Twine(granule) + " bytes");
+    if (stepBits % (8 * granule) == 0)
+      continue;
+    Amounts amounts(granule, stepBits);
+    return refuse(
+        side + " chunks must lie multiples of " + amounts.asked +
+            " apart, got " + amounts.got + ": the second one starts at " +
+            sizeText(startBits + stepBits),
+        "pad the pitch of the buffer to a multiple of " + amounts.asked);
   }
   return std::nullopt;
 }
@@ -164,11 +233,11 @@ static std::optional<Refusal> checkSwizzled(StringRef side, int64_t alignment,
                                             int64_t bits, int64_t granule) {
   if (alignment * bits % (8 * granule) == 0)
     return std::nullopt;
-  return refuse(side + " chunks must begin at multiples of " + Twine(granule) +
-                    " bytes, got multiples of " + sizeText(alignment * bits) +
-                    " behind its swizzle",
-                "start the tile at a multiple of " + Twine(granule) +
-                    " bytes, and pad pitches to one");
+  Amounts amounts(granule, alignment * bits);
+  return refuse(side + " chunks must begin at multiples of " + amounts.asked +
+                    ", got multiples of " + amounts.got + " after its swizzle",
+                "start the tile at a multiple of " + amounts.asked +
+                    ", and pad pitches to one");
 }
 
 /// The swizzle in bits of bytes. Chunks are whole bytes, so that it
@@ -226,17 +295,35 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
   std::optional<layout::Runs> runs = layout::gatherRuns(refined.modes);
   if (!runs)
     return refuse("tile must reach fewer than 2^63 elements");
-  // A start that cannot be aligned is the better reason, and swizzles need it.
+  Congruence srcRest = runtimeCongruence(src.offset);
+  Congruence dstRest = runtimeCongruence(dst.offset);
+  layout::Phases phases{
+      {src.layout.swizzle, src.offset.known + srcRest.residue, srcRest.modulus},
+      {dst.layout.swizzle, dst.offset.known + dstRest.residue, dstRest.modulus},
+      sameRuntimePart(src.offset, dst.offset),
+      !src.offsetInDescriptor && !dst.offsetInDescriptor};
+  auto checkLength = [&]() -> std::optional<Refusal> {
+    int64_t runBits = runs->length * bits;
+    if (runBits % granuleBits == 0)
+      return std::nullopt;
+    Amounts amounts(granule, runBits);
+    Refusal refusal = refuse(
+        "the longest run common to both layouts is " + amounts.got +
+            ", it must be a multiple of " + amounts.asked,
+        "choose layouts that agree on runs of a multiple of " + amounts.asked);
+    refusal.where = partingText(problem, granuleBits);
+    return refusal;
+  };
+  // What no other offset mends is the better reason. Only swizzles of which all
+  // is known may lay short runs side by side.
+  if (!phases.anySwizzle() || !phases.mayShift)
+    if (std::optional<Refusal> refusal = checkLength())
+      return *refusal;
   for (auto [side, tile] : {std::pair<StringRef, const Tile &>("source", src),
                             {"destination", dst}})
     if (std::optional<Refusal> refusal =
             checkRuntimeOffset(side, tile, granule))
       return *refusal;
-  layout::Phases phases{
-      {src.layout.swizzle, src.offset.known, runtimeDivisor(src.offset)},
-      {dst.layout.swizzle, dst.offset.known, runtimeDivisor(dst.offset)},
-      sameRuntimePart(src.offset, dst.offset),
-      !src.offsetInDescriptor && !dst.offsetInDescriptor};
   layout::Alignment alignment;
   if (phases.anySwizzle() && !llvm::isPowerOf2_64(bits))
     return refuse("swizzled elements must have a power of two of bits, got " +
@@ -245,16 +332,8 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
   if (phases.anySwizzle())
     alignment = layout::cutRuns(*runs, phases,
                                 granuleBits / std::gcd(granuleBits, bits));
-  int64_t runBits = runs->length * bits;
-  if (runBits % granuleBits != 0) {
-    Refusal refusal = refuse(
-        "the longest run common to both layouts is " + sizeText(runBits) +
-            ", it must be a multiple of " + Twine(granule),
-        "choose layouts that agree on runs of a multiple of " + Twine(granule) +
-            " bytes");
-    refusal.where = partingText(problem, granuleBits);
-    return refusal;
-  }
+  if (std::optional<Refusal> refusal = checkLength())
+    return *refusal;
 
   // The plan's start is then not what the address is made from, so it cannot
   // carry the shift.
@@ -289,11 +368,11 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
             checkSwizzled("destination", alignment.dst, bits, granule))
       return *refusal;
   } else {
-    if (std::optional<Refusal> refusal =
-            checkStarts("source", src, srcStart, srcSteps, granule))
+    if (std::optional<Refusal> refusal = checkStarts(
+            "source", src, srcStart + srcRest.residue, srcSteps, granule))
       return *refusal;
-    if (std::optional<Refusal> refusal =
-            checkStarts("destination", dst, dstStart, dstSteps, granule))
+    if (std::optional<Refusal> refusal = checkStarts(
+            "destination", dst, dstStart + dstRest.residue, dstSteps, granule))
       return *refusal;
   }
   for (auto [side, tile] : {std::pair<StringRef, const Tile &>("source", src),
@@ -302,7 +381,7 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
             checkBufferAlignment(side, tile, granule))
       return *refusal;
 
-  plan.chunkBytes = runBits / 8;
+  plan.chunkBytes = runs->length * bits / 8;
   plan.srcStart = srcStart * bits / 8;
   plan.dstStart = dstStart * bits / 8;
   for (auto [srcStep, dstStep] : llvm::zip_equal(srcSteps, dstSteps)) {
@@ -317,11 +396,11 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
   return plan;
 }
 
-std::optional<Refusal> tile::checkDestinationAt(const CopyProblem &problem,
-                                                int64_t granule) {
-  const Tile &dst = problem.dst;
-  if (std::optional<Refusal> refusal =
-          checkRuntimeOffset("destination", dst, granule))
-    return refusal;
-  return checkBufferAlignment("destination", dst, granule);
+bool tile::startsAtMultiple(const Tile &tile, int64_t startBytes,
+                            int64_t granule) {
+  Congruence rest = runtimeCongruence(tile.offset);
+  int64_t bits = tile.elementBits;
+  return rest.modulus * bits % (8 * granule) == 0 &&
+         (8 * startBytes + rest.residue * bits) % (8 * granule) == 0 &&
+         !checkBufferAlignment("", tile, granule);
 }

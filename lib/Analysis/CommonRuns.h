@@ -13,10 +13,9 @@ namespace tile {
 std::variant<CopyPlan, Refusal> planCommonRuns(const CopyProblem &problem,
                                                int64_t granule);
 
-/// Refuses a destination whose buffer, or whose run-time offset, is not proved
-/// to be a multiple of `granule` bytes.
-std::optional<Refusal> checkDestinationAt(const CopyProblem &problem,
-                                          int64_t granule);
+/// Whether what lies `startBytes` from the buffer's start, the run-time offset
+/// aside, is proved to be at a multiple of `granule` bytes.
+bool startsAtMultiple(const Tile &tile, int64_t startBytes, int64_t granule);
 
 /// Both sides as they were traced, each as the layout of its whole offset.
 std::string layoutsText(const CopyProblem &problem);

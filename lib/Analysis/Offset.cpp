@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Analysis/Offset.h"
 
-#include "lib/Analysis/ValueFacts.h"
-
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -53,6 +51,22 @@ int64_t tile::runtimeDivisor(const Offset &offset) {
   return divisor;
 }
 
+Congruence tile::runtimeCongruence(const Offset &offset) {
+  Congruence sum{0, 0};
+  for (const Offset::Term &term : offset.terms) {
+    Congruence own = term.divisor ? Congruence{term.divisor & -term.divisor, 0}
+                                  : congruenceOf(term.value);
+    int64_t modulus = multiplyDivisors(own.modulus, term.factor);
+    modulus &= -modulus;
+    // Both numbers are below 2^31, so that nothing here overflows.
+    int64_t factor = (term.factor % modulus + modulus) % modulus;
+    sum.residue += own.residue * factor % modulus;
+    sum.modulus = std::gcd(sum.modulus, modulus);
+    sum.residue %= sum.modulus;
+  }
+  return sum;
+}
+
 std::optional<layout::Range> tile::runtimeRange(const Offset &offset) {
   layout::Range sum{0, 0};
   for (const Offset::Term &term : offset.terms) {
@@ -68,6 +82,15 @@ std::optional<layout::Range> tile::runtimeRange(const Offset &offset) {
   return sum;
 }
 
+std::optional<layout::Range> tile::rangeOfOffset(const Offset &offset) {
+  std::optional<layout::Range> range = runtimeRange(offset);
+  if (!range || offset.overflowed ||
+      llvm::AddOverflow(range->lowest, offset.known, range->lowest) ||
+      llvm::AddOverflow(range->highest, offset.known, range->highest))
+    return std::nullopt;
+  return range;
+}
+
 std::string tile::runtimeExpression(const Offset &offset) {
   std::string text;
   for (const Offset::Term &term : offset.terms) {
@@ -79,6 +102,13 @@ std::string tile::runtimeExpression(const Offset &offset) {
       text += std::to_string(term.factor) + " * ";
     text += term.factor != 1 && isSum ? '(' + value + ')' : value;
   }
+  return text;
+}
+
+std::string tile::offsetExpression(const Offset &offset) {
+  std::string text = runtimeExpression(offset);
+  if (offset.known != 0)
+    text += " + " + std::to_string(offset.known);
   return text;
 }
 

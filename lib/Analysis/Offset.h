@@ -3,6 +3,7 @@
 #ifndef TILE_ANALYSIS_OFFSET_H
 #define TILE_ANALYSIS_OFFSET_H
 
+#include "lib/Analysis/ValueFacts.h"
 #include "lib/Layout/Layout.h"
 
 #include "mlir/IR/OpDefinition.h"
@@ -39,11 +40,21 @@ struct Offset {
 /// execution; 0 if there is no run-time part, and at least 1 otherwise.
 int64_t runtimeDivisor(const Offset &offset);
 
+/// What the run-time part of `offset` leaves in every execution when a power of
+/// two divides it; a modulus of 0 if there is no run-time part.
+Congruence runtimeCongruence(const Offset &offset);
+
 /// What the run-time part of `offset` lies between, where that is known.
 std::optional<layout::Range> runtimeRange(const Offset &offset);
 
+/// What `offset` lies between, where that is known.
+std::optional<layout::Range> rangeOfOffset(const Offset &offset);
+
 /// The run-time part of `offset`, as far as it is understood, for people.
 std::string runtimeExpression(const Offset &offset);
+
+/// The same with the known part.
+std::string offsetExpression(const Offset &offset);
 
 /// Whether the run-time parts are surely the same number.
 bool sameRuntimePart(const Offset &a, const Offset &b);

@@ -54,6 +54,58 @@ bool tile::declareSameMemory(Value a, Value b) {
   return one && other && one.getNameAttr() == other.getNameAttr();
 }
 
+/// What branches, loops and the like hand to `value`, which is an argument of
+/// `region` or else a result.
+static std::optional<SmallVector<Value>>
+forwardedTo(Value value, RegionBranchOpInterface branch, Region *region) {
+  for (RegionBranchPoint point : branch.getAllRegionBranchPoints()) {
+    SmallVector<RegionSuccessor> successors;
+    branch.getSuccessorRegions(point, successors);
+    for (const RegionSuccessor &successor : successors) {
+      ValueRange inputs = successor.getSuccessorInputs();
+      auto found = llvm::find(inputs, value);
+      if (successor.getSuccessor() != region || found == inputs.end())
+        continue;
+      SmallVector<Value> values;
+      branch.getPredecessorValues(successor,
+                                  std::distance(inputs.begin(), found), values);
+      return values;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<SmallVector<Value>> tile::incomingOf(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument) {
+    Operation *op = value.getDefiningOp();
+    if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
+      return forwardedTo(value, branch, nullptr);
+    if (isa<arith::SelectOp, LLVM::SelectOp>(op))
+      return SmallVector<Value>(op->getOperands().drop_front());
+    return std::nullopt;
+  }
+  Block *block = argument.getOwner();
+  if (block->isEntryBlock()) {
+    auto branch = dyn_cast<RegionBranchOpInterface>(block->getParentOp());
+    if (!branch)
+      return std::nullopt;
+    return forwardedTo(value, branch, block->getParent());
+  }
+  SmallVector<Value> values;
+  for (auto before = block->pred_begin(); before != block->pred_end();
+       ++before) {
+    auto branch = dyn_cast<BranchOpInterface>((*before)->getTerminator());
+    if (!branch)
+      return std::nullopt;
+    values.push_back(branch.getSuccessorOperands(
+        before.getSuccessorIndex())[argument.getArgNumber()]);
+    if (!values.back())
+      return std::nullopt;
+  }
+  return values;
+}
+
 namespace {
 
 enum class Memory { Shared, Generic, Elsewhere };
@@ -84,27 +136,18 @@ private:
   }
 
   void step(Value value) {
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      if (!passIncoming(argument))
-        end(value);
+    if (std::optional<SmallVector<Value>> incoming = incomingOf(value)) {
+      push(*incoming);
       return;
     }
     Operation *op = value.getDefiningOp();
-    if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
-      if (!passForwarded(branch, nullptr, value))
-        end(value);
-      return;
-    }
-    if (!passOperands(op, value.getType()))
+    if (!op || isa<RegionBranchOpInterface>(op) ||
+        !passOperands(op, value.getType()))
       end(value);
   }
 
   /// Goes on with the operands of `op` that its result is made of.
   bool passOperands(Operation *op, Type type) {
-    if (isa<arith::SelectOp, LLVM::SelectOp>(op)) {
-      push(op->getOperands().drop_front());
-      return true;
-    }
     if (isa<LLVM::GEPOp, NVVM::MapaOp>(op)) {
       push(op->getOperand(0));
       return true;
@@ -128,48 +171,6 @@ private:
       return true;
     }
     return false;
-  }
-
-  /// What branches, loops and the like hand to `value`, which is an argument of
-  /// `region` or else a result.
-  bool passForwarded(RegionBranchOpInterface branch, Region *region,
-                     Value value) {
-    for (RegionBranchPoint point : branch.getAllRegionBranchPoints()) {
-      SmallVector<RegionSuccessor> successors;
-      branch.getSuccessorRegions(point, successors);
-      for (const RegionSuccessor &successor : successors) {
-        ValueRange inputs = successor.getSuccessorInputs();
-        auto found = llvm::find(inputs, value);
-        if (successor.getSuccessor() != region || found == inputs.end())
-          continue;
-        SmallVector<Value> values;
-        branch.getPredecessorValues(
-            successor, std::distance(inputs.begin(), found), values);
-        push(values);
-        return true;
-      }
-    }
-    return false;
-  }
-
-  bool passIncoming(BlockArgument argument) {
-    Block *block = argument.getOwner();
-    if (block->isEntryBlock()) {
-      auto branch = dyn_cast<RegionBranchOpInterface>(block->getParentOp());
-      return branch && passForwarded(branch, block->getParent(), argument);
-    }
-    for (auto before = block->pred_begin(); before != block->pred_end();
-         ++before) {
-      auto branch = dyn_cast<BranchOpInterface>((*before)->getTerminator());
-      if (!branch)
-        return false;
-      Value value = branch.getSuccessorOperands(
-          before.getSuccessorIndex())[argument.getArgNumber()];
-      if (!value)
-        return false;
-      push(value);
-    }
-    return true;
   }
 
   static Memory memoryOf(Type type) {

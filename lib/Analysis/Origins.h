@@ -8,6 +8,8 @@
 
 #include "llvm/ADT/SmallVector.h"
 
+#include <optional>
+
 namespace tile {
 
 /// All that a buffer, a pointer or a barrier group may name in shared memory.
@@ -28,6 +30,10 @@ Origins originsOf(mlir::Value value);
 /// Whether two declarations are of one memory: the same global, the dynamic
 /// shared memory, or the same value.
 bool declareSameMemory(mlir::Value a, mlir::Value b);
+
+/// The values of which `value` is one, where a selection, a branch or a loop
+/// hands it on; nothing where it is made otherwise.
+std::optional<llvm::SmallVector<mlir::Value>> incomingOf(mlir::Value value);
 
 /// The buffer behind the views that `memref` is made of.
 mlir::Value bufferBehind(mlir::Value memref);

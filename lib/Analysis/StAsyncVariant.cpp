@@ -10,6 +10,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace tile;
 
@@ -29,10 +31,24 @@ using Loops = SmallVector<Loop, 6>;
 struct Stores {
   int64_t bytes;
   int64_t partBytes;
-  int64_t partStep = 0;
   Loops loops;
+  /// How many parts lie how many bytes apart in the source, the nearest first.
+  struct Level {
+    int64_t count;
+    int64_t step;
+  };
+  SmallVector<Level, 2> levels = {};
 
   int64_t parts() const { return bytes / partBytes; }
+
+  int64_t offsetOf(int64_t part) const {
+    int64_t offset = 0;
+    for (auto [count, step] : levels) {
+      offset += part % count * step;
+      part /= count;
+    }
+    return offset;
+  }
 };
 } // namespace
 
@@ -97,7 +113,7 @@ static StoreWork workOf(const CopyPlan &plan, const Stores &stores) {
     for (int64_t part = 0; part < stores.parts(); ++part) {
       SmallVector<int64_t, 32> places =
           llvm::map_to_vector<32>(sources, [&](int64_t src) {
-            return swizzled(plan.srcSwizzle, src + part * stores.partStep);
+            return swizzled(plan.srcSwizzle, src + stores.offsetOf(part));
           });
       for (int64_t clk : loadClk(places, stores.partBytes))
         work.bankClk += clk;
@@ -169,40 +185,42 @@ static std::optional<CopyPlan> withSwizzleAtSource(const CopyProblem &problem,
   return turned;
 }
 
-/// Runs cut in stores as large as the granule allows.
-static Stores cutInStores(const CopyPlan &plan, int64_t granule) {
-  Stores stores{granule, granule, 0, loopsOf(plan)};
-  if (plan.chunkBytes > granule)
-    stores.loops.push_back({plan.chunkBytes / granule, granule, granule});
-  return stores;
-}
-
-/// Runs shorter than a store, put together where the destination goes on from
-/// one to the next.
-static std::optional<Stores> gather(const CopyProblem &problem,
-                                    const CopyPlan &plan) {
-  int64_t part = plan.chunkBytes;
-  for (int64_t bytes = kLargestStore; bytes >= kSmallestStore && bytes > part;
-       bytes /= 2) {
-    int64_t parts = bytes / part;
-    Stores stores{bytes, part, 0, loopsOf(plan)};
+/// Stores of `bytes`, each put together from parts of `partBytes` that divide
+/// the runs, where the destination goes on from one part to the next. Nothing
+/// where it does not, or where a store is not proved to begin at a multiple of
+/// its bytes.
+static std::optional<Stores> assemble(const CopyProblem &problem,
+                                      const CopyPlan &plan, int64_t partBytes,
+                                      int64_t bytes) {
+  Stores stores{bytes, partBytes, loopsOf(plan)};
+  if (plan.chunkBytes > partBytes)
+    stores.loops.push_back({plan.chunkBytes / partBytes, partBytes, partBytes});
+  for (int64_t reached = partBytes; reached < bytes;) {
     auto *along = llvm::find_if(stores.loops, [&](const Loop &loop) {
-      return loop.dst == part && loop.extent % parts == 0;
+      return loop.dst == reached && std::gcd(loop.extent, bytes / reached) > 1;
     });
-    if (along == stores.loops.end() || plan.dstStart % bytes != 0 ||
-        (!plan.dstSwizzle.empty() &&
-         plan.dstSwizzle[1] < int64_t(llvm::Log2_64(bytes))))
-      continue;
-    stores.partStep = along->src;
-    *along = {along->extent / parts, along->src * parts, bytes};
+    if (along == stores.loops.end())
+      return std::nullopt;
+    int64_t taken = std::gcd(along->extent, bytes / reached);
+    if (!stores.levels.empty() &&
+        along->src == stores.levels.back().count * stores.levels.back().step)
+      stores.levels.back().count *= taken;
+    else
+      stores.levels.push_back({taken, along->src});
+    reached *= taken;
+    *along = {along->extent / taken, along->src * taken, along->dst * taken};
     if (along->extent == 1)
       stores.loops.erase(along);
-    if (llvm::all_of(stores.loops,
-                     [&](const Loop &loop) { return loop.dst % bytes == 0; }) &&
-        !checkDestinationAt(problem, bytes))
-      return stores;
   }
-  return std::nullopt;
+  // Nothing longer than the parts was proved so far.
+  bool isMoved = !plan.dstSwizzle.empty() &&
+                 plan.dstSwizzle[1] < int64_t(llvm::Log2_64(bytes));
+  if (bytes > partBytes &&
+      (isMoved || !startsAtMultiple(problem.dst, plan.dstStart, bytes) ||
+       llvm::any_of(stores.loops,
+                    [&](const Loop &loop) { return loop.dst % bytes != 0; })))
+    return std::nullopt;
+  return stores;
 }
 
 /// Writes `stores` into a copy of `plan`, in the order that costs least.
@@ -228,8 +246,12 @@ static CopyPlan ordered(const CopyPlan &plan, Stores stores, int64_t threads) {
       best.srcSteps.push_back(loop.src);
       best.dstSteps.push_back(loop.dst);
     }
+    best.alignment = std::max(best.alignment, stores.bytes);
     if (stores.parts() > 1)
-      best.srcGather = {stores.partBytes, stores.partStep};
+      best.srcGather = {stores.partBytes, stores.levels[0].step};
+    for (size_t i = 1; i < stores.levels.size(); ++i)
+      best.srcGather.append(
+          {stores.levels[i - 1].count, stores.levels[i].step});
     best.remark = llvm::formatv(
         "{0} clk for a warp to load from the source, {1} without bank "
         "conflicts",
@@ -239,35 +261,41 @@ static CopyPlan ordered(const CopyPlan &plan, Stores stores, int64_t threads) {
   return best;
 }
 
+/// The best stores of parts that are as large as `plan` was proved for.
+static std::optional<CopyPlan> bestOf(const CopyProblem &problem,
+                                      const CopyPlan &plan, int64_t partBytes) {
+  std::optional<CopyPlan> best;
+  auto consider = [&](const CopyPlan &from, int64_t bytes) {
+    std::optional<Stores> stores = assemble(problem, from, partBytes, bytes);
+    if (!stores)
+      return;
+    CopyPlan other = ordered(from, std::move(*stores), problem.threads);
+    if (!best || other.clk < best->clk)
+      best = std::move(other);
+  };
+  std::optional<CopyPlan> turned = withSwizzleAtSource(problem, plan);
+  for (int64_t bytes = std::max(partBytes, kSmallestStore);
+       bytes <= kLargestStore; bytes *= 2) {
+    consider(plan, bytes);
+    if (turned && bytes == partBytes)
+      consider(*turned, bytes);
+  }
+  return best;
+}
+
 std::variant<CopyPlan, Refusal> tile::planStAsync(const CopyProblem &problem) {
   std::optional<Refusal> refused;
-  for (int64_t granule = kLargestStore; granule > 0; granule /= 2) {
-    std::variant<CopyPlan, Refusal> runs = planCommonRuns(problem, granule);
+  for (int64_t part = kLargestStore; part > 0; part /= 2) {
+    std::variant<CopyPlan, Refusal> runs = planCommonRuns(problem, part);
     if (auto *refusal = std::get_if<Refusal>(&runs)) {
-      if (granule >= kSmallestStore)
+      if (part >= kSmallestStore)
         refused = std::move(*refusal);
       continue;
     }
     const CopyPlan &plan = std::get<CopyPlan>(runs);
     if (plan.count == 0)
       return plan;
-    std::optional<CopyPlan> best;
-    if (granule >= kSmallestStore) {
-      best = ordered(plan, cutInStores(plan, granule), problem.threads);
-      if (std::optional<CopyPlan> turned = withSwizzleAtSource(problem, plan)) {
-        CopyPlan other =
-            ordered(*turned, cutInStores(*turned, granule), problem.threads);
-        if (other.clk < best->clk)
-          best = std::move(other);
-      }
-    }
-    if (plan.chunkBytes == granule)
-      if (std::optional<Stores> stores = gather(problem, plan)) {
-        CopyPlan gathered = ordered(plan, *stores, problem.threads);
-        if (!best || gathered.clk < best->clk)
-          best = std::move(gathered);
-      }
-    if (best)
+    if (std::optional<CopyPlan> best = bestOf(problem, plan, part))
       return *best;
   }
   return *refused;

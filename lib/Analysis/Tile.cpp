@@ -3,6 +3,7 @@
 
 #include "dialect/ElementSize.h"
 #include "dialect/TileDialect.h"
+#include "lib/Analysis/Origins.h"
 #include "lib/Analysis/ValueFacts.h"
 #include "lib/Layout/Algebra.h"
 
@@ -25,8 +26,8 @@ static Value sameAlignedPointer(Value memref) {
   Operation *op = memref.getDefiningOp();
   if (isa_and_nonnull<memref::SubViewOp, memref::ReinterpretCastOp,
                       memref::CastOp, memref::CollapseShapeOp,
-                      memref::ExpandShapeOp, memref::AssumeAlignmentOp,
-                      SliceOp>(op))
+                      memref::ExpandShapeOp, memref::TransposeOp,
+                      memref::AssumeAlignmentOp, SliceOp>(op))
     return op->getOperand(0);
   return {};
 }
@@ -136,31 +137,76 @@ std::optional<Refusal> tile::checkSlice(SliceOp op) {
     int64_t divisor = divisorOf(value);
     if (divisor % multiple == 0)
       continue;
-    return Refusal{"must be sliced at multiples of " +
-                       std::to_string(multiple) + " in nested dimension " +
-                       std::to_string(dim) + ", got " + expressionOf(value) +
-                       ", a multiple of " + std::to_string(divisor),
-                   "promise it with tile.assume_multiple %offset, " +
-                       std::to_string(multiple)};
+    std::string number = std::to_string(multiple);
+    return Refusal{
+        "must be sliced at multiples of " + number + " in nested dimension " +
+            std::to_string(dim) + ", got " + expressionOf(value) +
+            ", a multiple of " + std::to_string(divisor),
+        mayPromise(value, multiple) ? "promise it with tile.assume_multiple " +
+                                          nameOf(value) + ", " + number
+                                    : "slice at a multiple of " + number};
   }
   return std::nullopt;
 }
 
+using Choices = llvm::SmallDenseSet<Value, 4>;
+static Offset offsetOf(Value memref, Choices &seen);
+
+/// The offset of one of several memrefs, which only its descriptor tells: what
+/// divides it, and what it lies between.
+static Offset offsetOfChoice(Value memref, Choices &seen) {
+  Offset result;
+  Offset::Term &term = result.terms.emplace_back(
+      Offset::Term{memref, 1, kLargestDivisor, std::nullopt, {}});
+  // Once more round a loop: what divides the other offsets and the steps
+  // divides all.
+  if (!seen.insert(memref).second)
+    return result;
+  std::optional<SmallVector<Value>> incoming = incomingOf(memref);
+  if (!incoming || incoming->empty()) {
+    term.divisor = 1;
+    return result;
+  }
+  int64_t divisor = 0;
+  std::optional<layout::Range> range;
+  for (auto [index, value] : llvm::enumerate(*incoming)) {
+    Offset offset = offsetOf(value, seen);
+    int64_t known = offset.overflowed ? 1 : multiplyDivisors(offset.known, 1);
+    divisor = std::gcd(divisor, std::gcd(known, runtimeDivisor(offset)));
+    std::optional<layout::Range> own = rangeOfOffset(offset);
+    if (index == 0)
+      range = own;
+    else if (range && own)
+      range = layout::Range{std::min(range->lowest, own->lowest),
+                            std::max(range->highest, own->highest)};
+    else
+      range.reset();
+  }
+  term.divisor = divisor == 0 ? kLargestDivisor : divisor;
+  term.range = range;
+  return result;
+}
+
 /// Elements from the aligned pointer to the first element of `memref`.
 Offset tile::offsetOf(Value memref) {
+  Choices seen;
+  return ::offsetOf(memref, seen);
+}
+
+static Offset offsetOf(Value memref, Choices &seen) {
   Offset result;
   auto type = cast<MemRefType>(memref.getType());
   if (auto attr = dyn_cast<LayoutAttr>(type.getLayout())) {
     if (!attr.hasDynamicOffset()) {
       result.known = attr.getOffset();
     } else if (auto slice = memref.getDefiningOp<SliceOp>()) {
-      result = offsetOf(slice.getSource());
+      result = offsetOf(slice.getSource(), seen);
       result.add(offsetOfSlice(slice));
     } else if (auto assume =
                    memref.getDefiningOp<memref::AssumeAlignmentOp>()) {
-      return offsetOf(assume.getMemref());
+      return offsetOf(assume.getMemref(), seen);
     } else {
-      result.terms.push_back({memref, 1, 0, {}, {}});
+      return offsetOfChoice(memref, seen);
     }
     return result;
   }
@@ -179,7 +225,7 @@ Offset tile::offsetOf(Value memref) {
   if (auto view = dyn_cast_or_null<memref::SubViewOp>(op)) {
     FailureOr<SmallVector<int64_t>> steps = stridesOf(view.getSource());
     if (succeeded(steps)) {
-      result = offsetOf(view.getSource());
+      result = offsetOf(view.getSource(), seen);
       for (auto [offset, step] :
            llvm::zip_equal(view.getMixedOffsets(), *steps))
         result.add(offset, step);
@@ -189,11 +235,8 @@ Offset tile::offsetOf(Value memref) {
   if (Value source = sameAlignedPointer(memref);
       source && !isa<memref::SubViewOp>(op) &&
       isa<MemRefType>(source.getType()))
-    return offsetOf(source);
-  // A buffer whose own type says `offset: ?`: the offset is a value that
-  // nothing here can name.
-  result.terms.push_back({memref, 1, 0, {}, {}});
-  return result;
+    return offsetOf(source, seen);
+  return offsetOfChoice(memref, seen);
 }
 
 /// Bytes that a memref spans from its aligned pointer.
@@ -235,45 +278,46 @@ static memref::GlobalOp globalOf(memref::GetGlobalOp op) {
       op, op.getNameAttr());
 }
 
-static void describeArgument(BlockArgument argument, Tile &tile) {
+static void describeArgument(BlockArgument argument, Origin &origin) {
   Operation *parent = argument.getOwner()->getParentOp();
   StringRef align = LLVM::LLVMDialect::getAlignAttrName();
   if (auto func = dyn_cast<gpu::GPUFuncOp>(parent);
       func && argument.getOwner()->isEntryBlock() &&
       argument.getArgNumber() >= func.getNumArguments()) {
     unsigned index = argument.getArgNumber() - func.getNumArguments();
-    tile.alignment =
+    origin.alignment =
         integerAttr(func.getWorkgroupAttributionAttr(index, align), 1);
-    tile.canAlign = true;
+    origin.canAlign = true;
   } else if (isa<gpu::LaunchOp>(parent)) {
-    tile.alignmentFix = "run gpu-kernel-outlining first: gpu.launch cannot say "
-                        "how its workgroup buffers are aligned";
+    origin.alignmentFix =
+        "run gpu-kernel-outlining first: gpu.launch cannot say "
+        "how its workgroup buffers are aligned";
   } else {
     if (auto func = dyn_cast<FunctionOpInterface>(parent);
         func && argument.getOwner()->isEntryBlock())
-      tile.alignment = integerAttr(
-          func.getArgAttr(argument.getArgNumber(), align), tile.alignment);
-    tile.alignmentFix = "say how the buffer is aligned: llvm.align = 16 on the "
-                        "argument, or memref.assume_alignment";
+      origin.alignment = integerAttr(
+          func.getArgAttr(argument.getArgNumber(), align), origin.alignment);
+    origin.alignmentFix = "say how the buffer is aligned: llvm.align = {0} on "
+                          "the argument, or memref.assume_alignment";
   }
 }
 
-static void describeBuffer(Tile &tile, Operation *scope) {
-  if (auto argument = dyn_cast<BlockArgument>(tile.buffer))
-    return describeArgument(argument, tile);
-  Operation *op = tile.buffer.getDefiningOp();
+static void describeBuffer(Origin &origin, Operation *scope) {
+  if (auto argument = dyn_cast<BlockArgument>(origin.buffer))
+    return describeArgument(argument, origin);
+  Operation *op = origin.buffer.getDefiningOp();
   if (auto get = dyn_cast<memref::GetGlobalOp>(op)) {
     if (memref::GlobalOp global = globalOf(get)) {
-      tile.alignment = global.getAlignment().value_or(1);
-      tile.canAlign = scope->isProperAncestor(global);
+      origin.alignment = global.getAlignment().value_or(1);
+      origin.canAlign = scope->isProperAncestor(global);
     }
-    tile.alignmentFix = "give the memref.global an alignment of 16";
+    origin.alignmentFix = "give the memref.global an alignment of {0}";
   } else if (isa<gpu::DynamicSharedMemoryOp>(op)) {
-    tile.alignment = integerAttr(op->getAttr(kAlignmentAttrName), 1);
-    tile.canAlign = true;
+    origin.alignment = integerAttr(op->getAttr(kAlignmentAttrName), 1);
+    origin.canAlign = true;
   } else {
-    tile.alignment = integerAttr(op->getAttr("alignment"), 1);
-    tile.alignmentFix =
+    origin.alignment = integerAttr(op->getAttr("alignment"), 1);
+    origin.alignmentFix =
         "say how the buffer is aligned with memref.assume_alignment";
   }
 }
@@ -300,6 +344,107 @@ static std::optional<Offset> inBytes(const Offset &elements, int64_t bits) {
   }
   return bytes;
 }
+
+/// Elements of less than a byte that begin nowhere near one.
+static Refusal refuseView(ViewOp view) {
+  int64_t perByte = 8 / bitsOf(view.getSourceType().getElementType());
+  std::string number = std::to_string(perByte);
+  auto value = dyn_cast<Value>(view.getMixedOffset());
+  return {"must be viewed at a whole number of bytes",
+          value && mayPromise(value, perByte)
+              ? "promise it with tile.assume_multiple " + nameOf(value) + ", " +
+                    number
+              : "view it from a multiple of " + number + " elements on"};
+}
+
+static bool areSame(const Offset &a, const Offset &b) {
+  return a.known == b.known && !a.overflowed && !b.overflowed &&
+         sameRuntimePart(a, b);
+}
+
+namespace {
+/// Goes from a memref through views and choices to all buffers that it may be
+/// in.
+class OriginTrace {
+public:
+  explicit OriginTrace(Operation *scope) : scope(scope) {}
+
+  SmallVector<Origin, 1> origins;
+
+  /// `path` says how far the tile's aligned pointer is from that of `value`.
+  std::optional<Refusal> follow(Value value, Origin path) {
+    while (true) {
+      if (auto assume = value.getDefiningOp<memref::AssumeAlignmentOp>())
+        noteAssumption(assume, path);
+      if (auto slice = value.getDefiningOp<SliceOp>())
+        if (std::optional<Refusal> refusal = checkSlice(slice))
+          return refusal;
+      if (Value source = sameAlignedPointer(value)) {
+        value = source;
+      } else if (auto view = value.getDefiningOp<ViewOp>()) {
+        Offset elements;
+        elements.add(view.getMixedOffset(), 1);
+        std::optional<Offset> bytes =
+            inBytes(elements, bitsOf(view.getSourceType().getElementType()));
+        if (!bytes)
+          return refuseView(view);
+        path.shiftBytes.add(*bytes);
+        value = view.getSource();
+      } else if (auto view = value.getDefiningOp<memref::ViewOp>()) {
+        path.shiftBytes.add(OpFoldResult(view.getByteShift()), 1);
+        value = view.getSource();
+      } else {
+        break;
+      }
+      if (!isa<MemRefType>(value.getType()))
+        return Refusal{"must be a view of a ranked buffer", ""};
+    }
+    std::optional<SmallVector<Value>> incoming = incomingOf(value);
+    if (!incoming || incoming->empty()) {
+      end(value, std::move(path));
+      return std::nullopt;
+    }
+    auto [before, isNew] = choices.try_emplace(value, path);
+    if (!isNew) {
+      // Once more round a loop: where the pointer moved on the way, or less is
+      // promised this time, it may be anywhere.
+      if (!areSame(before->second.shiftBytes, path.shiftBytes) ||
+          before->second.assumed.alignment > path.assumed.alignment)
+        end(value, std::move(path));
+      return std::nullopt;
+    }
+    for (Value one : *incoming)
+      if (std::optional<Refusal> refusal = follow(one, path))
+        return refusal;
+    return std::nullopt;
+  }
+
+private:
+  /// Upstream leaves open whether the aligned pointer or the first element is
+  /// meant: take it only where both are aligned alike.
+  static void noteAssumption(memref::AssumeAlignmentOp assume, Origin &path) {
+    Offset before = offsetOf(assume.getMemref());
+    auto type = cast<MemRefType>(assume.getType());
+    int64_t alignment = assume.getAlignment();
+    std::optional<int64_t> bits =
+        llvm::checkedMul(before.known, bitsOf(type.getElementType()));
+    if (alignment > path.assumed.alignment && before.isStatic() && bits &&
+        *bits % (8 * alignment) == 0)
+      path.assumed = {alignment, path.shiftBytes};
+  }
+
+  void end(Value buffer, Origin path) {
+    path.buffer = buffer;
+    auto type = cast<MemRefType>(buffer.getType());
+    path.bufferBytes = spannedBytes(type, bitsOf(type.getElementType()));
+    describeBuffer(path, scope);
+    origins.push_back(std::move(path));
+  }
+
+  Operation *scope;
+  llvm::DenseMap<Value, Origin> choices;
+};
+} // namespace
 
 std::variant<Tile, Refusal> tile::traceTile(Value memref, Operation *scope) {
   auto type = cast<MemRefType>(memref.getType());
@@ -332,67 +477,33 @@ std::variant<Tile, Refusal> tile::traceTile(Value memref, Operation *scope) {
   }
   tile.offset = offsetOf(memref);
 
-  Value value = memref;
-  while (true) {
-    if (auto assume = value.getDefiningOp<memref::AssumeAlignmentOp>()) {
-      // Upstream leaves open whether the aligned pointer or the first element
-      // is meant: take it only where both are aligned alike.
-      Offset before = offsetOf(assume.getMemref());
-      auto type = cast<MemRefType>(value.getType());
-      int64_t alignment = assume.getAlignment();
-      std::optional<int64_t> bits =
-          llvm::checkedMul(before.known, bitsOf(type.getElementType()));
-      if (alignment > tile.assumed.alignment && before.isStatic() && bits &&
-          *bits % (8 * alignment) == 0)
-        tile.assumed = {alignment, tile.shiftBytes};
-    }
-    if (auto slice = value.getDefiningOp<SliceOp>())
-      if (std::optional<Refusal> refusal = checkSlice(slice))
-        return *refusal;
-    if (Value source = sameAlignedPointer(value)) {
-      value = source;
-    } else if (auto view = value.getDefiningOp<ViewOp>()) {
-      Offset elements;
-      elements.add(view.getMixedOffset(), 1);
-      std::optional<Offset> bytes =
-          inBytes(elements, bitsOf(view.getSourceType().getElementType()));
-      if (!bytes)
-        return Refusal{"must be viewed at a whole number of bytes",
-                       "promise it with tile.assume_multiple"};
-      tile.shiftBytes.add(*bytes);
-      value = view.getSource();
-    } else if (auto view = value.getDefiningOp<memref::ViewOp>()) {
-      tile.shiftBytes.add(OpFoldResult(view.getByteShift()), 1);
-      value = view.getSource();
-    } else {
-      break;
-    }
-    if (!isa<MemRefType>(value.getType()))
-      return Refusal{"must be a view of a ranked buffer", ""};
-  }
-  tile.buffer = value;
-  auto bufferType = cast<MemRefType>(value.getType());
-  tile.bufferBytes =
-      spannedBytes(bufferType, bitsOf(bufferType.getElementType()));
-  describeBuffer(tile, scope);
+  OriginTrace trace(scope);
+  if (std::optional<Refusal> refusal = trace.follow(memref, {}))
+    return *refusal;
+  tile.origins = std::move(trace.origins);
+  // A loop that nothing enters.
+  if (tile.origins.empty())
+    return Refusal{"must be in a buffer", ""};
   return tile;
 }
 
 void tile::alignBuffer(const Tile &tile, int64_t bytes) {
-  if (!tile.canAlign || tile.alignment >= bytes)
-    return;
-  Builder builder(tile.buffer.getContext());
+  Builder builder(tile.elementType.getContext());
   IntegerAttr alignment = builder.getI64IntegerAttr(bytes);
-  if (auto argument = dyn_cast<BlockArgument>(tile.buffer)) {
-    auto func = cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp());
-    func.setWorkgroupAttributionAttr(
-        argument.getArgNumber() - func.getNumArguments(),
-        LLVM::LLVMDialect::getAlignAttrName(), alignment);
-    return;
+  for (const Origin &origin : tile.origins) {
+    if (!origin.canAlign || origin.alignment >= bytes)
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(origin.buffer)) {
+      auto func = cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp());
+      func.setWorkgroupAttributionAttr(
+          argument.getArgNumber() - func.getNumArguments(),
+          LLVM::LLVMDialect::getAlignAttrName(), alignment);
+      continue;
+    }
+    Operation *op = origin.buffer.getDefiningOp();
+    if (auto get = dyn_cast<memref::GetGlobalOp>(op))
+      globalOf(get).setAlignmentAttr(alignment);
+    else
+      op->setAttr(kAlignmentAttrName, alignment);
   }
-  Operation *op = tile.buffer.getDefiningOp();
-  if (auto get = dyn_cast<memref::GetGlobalOp>(op))
-    globalOf(get).setAlignmentAttr(alignment);
-  else
-    op->setAttr(kAlignmentAttrName, alignment);
 }

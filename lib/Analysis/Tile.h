@@ -24,22 +24,12 @@ struct Refusal {
   std::string where = {};
 };
 
-/// One side of a copy.
-struct Tile {
-  /// The buffer that the views lead to: an attribution, an argument, or an op's
-  /// result.
+/// A buffer in which a tile may be, and where its aligned pointer points there.
+struct Origin {
+  /// What the views lead to: an attribution, an argument, or an op's result.
   mlir::Value buffer;
-  mlir::Type elementType;
-  int64_t elementBits = 0;
-  /// Modes and swizzle; its offset is not counted here.
-  layout::Layout layout;
-  /// Elements from the memref's aligned pointer to the tile's first element.
-  Offset offset;
-  /// Whether the memref's type leaves that offset to its descriptor, from which
-  /// it is then taken whole.
-  bool offsetInDescriptor = false;
-  /// Bytes from the buffer's start to that aligned pointer; `memref.view` moves
-  /// it.
+  /// Bytes from the buffer's start to the tile's aligned pointer; `memref.view`
+  /// moves it.
   Offset shiftBytes;
   /// Bytes that the buffer spans, where known.
   std::optional<int64_t> bufferBytes;
@@ -55,12 +45,29 @@ struct Tile {
   /// Whether the kernel declares the buffer itself, so that its alignment may
   /// be raised.
   bool canAlign = false;
-  /// What to do where the alignment is too small and cannot be raised.
+  /// What to do where the alignment is too small and cannot be raised, with
+  /// `{0}` for the bytes.
   std::string alignmentFix;
 };
 
-/// Follows `memref` to its buffer. `scope` is the op under which alignments may
-/// be changed.
+/// One side of a copy.
+struct Tile {
+  mlir::Type elementType;
+  int64_t elementBits = 0;
+  /// Modes and swizzle; its offset is not counted here.
+  layout::Layout layout;
+  /// Elements from the memref's aligned pointer to the tile's first element.
+  Offset offset;
+  /// Whether the memref's type leaves that offset to its descriptor, from which
+  /// it is then taken whole.
+  bool offsetInDescriptor = false;
+  /// All buffers of which a selection, a branch or a loop makes it one; at
+  /// least one.
+  llvm::SmallVector<Origin, 1> origins;
+};
+
+/// Follows `memref` to its buffers. `scope` is the op under which alignments
+/// may be changed.
 std::variant<Tile, Refusal> traceTile(mlir::Value memref,
                                       mlir::Operation *scope);
 
@@ -75,7 +82,7 @@ void addIndex(Offset &offset, const layout::Dimension &modes,
 /// the region a layout.
 std::optional<Refusal> checkSlice(SliceOp op);
 
-/// Raises the alignment of a buffer that the kernel declares to at least
+/// Raises the alignment of the buffers that the kernel declares to at least
 /// `bytes`.
 void alignBuffer(const Tile &tile, int64_t bytes);
 

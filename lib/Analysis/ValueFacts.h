@@ -27,19 +27,36 @@ int64_t multiplyDivisors(int64_t a, int64_t b);
 /// The constant that `value` is, where there is one and it fits 64 bits.
 std::optional<int64_t> constantOf(mlir::Value value);
 
-/// A number that divides `value` in every execution; 0 for the constant 0,
-/// which everything divides. Arithmetic on offsets is taken not to wrap, as
-/// everywhere in addressing.
+/// A number that divides `value`, read with a sign, in every execution; 0 for
+/// the constant 0, which everything divides. Arithmetic that may wrap keeps
+/// powers of two only; an index has 64 bits.
 int64_t divisorOf(mlir::Value value);
 
-/// The numbers that `value` lies between in every execution, where something is
-/// known.
+/// The numbers that `value`, read with a sign, lies between in every execution,
+/// where something is known.
 std::optional<layout::Range> rangeOf(mlir::Value value);
+
+/// What a number leaves when a power of two divides it.
+struct Congruence {
+  int64_t modulus;
+  int64_t residue;
+};
+
+/// The largest power of two, up to `kLargestDivisor`, for which the remainder
+/// of `value` is the same in every execution.
+Congruence congruenceOf(mlir::Value value);
 
 /// What attribute `name` of a kernel says of its block, grid or cluster along
 /// x, y and z; nothing if there is none that makes sense.
 std::optional<std::array<int64_t, 3>> knownExtents(mlir::Operation *kernel,
                                                    llvm::StringRef name);
+
+/// Whether nothing in sight shows that `value` is no multiple of `divisor` in
+/// some execution: what counts loops or threads takes every value.
+bool mayPromise(mlir::Value value, int64_t divisor);
+
+/// The name of `value` in the IR: `%i`.
+std::string nameOf(mlir::Value value);
 
 /// How `value` was computed, as far as it is understood: `%j * 64 + %i`.
 std::string expressionOf(mlir::Value value);

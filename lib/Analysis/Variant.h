@@ -44,7 +44,7 @@ struct CopyPlan {
   int64_t threads = 1;
   /// The estimate by which variants are compared.
   int64_t clk = 0;
-  /// What else is worth to be told (may be empty).
+  /// Additional remark; may be empty.
   std::string remark;
 };
 

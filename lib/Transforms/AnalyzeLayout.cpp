@@ -7,6 +7,7 @@
 #include "lib/Analysis/ValueFacts.h"
 #include "lib/Analysis/Variant.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -52,26 +53,15 @@ static std::optional<int64_t> knownBlockSize(Operation *device) {
   return std::nullopt;
 }
 
-/// The threads that execute `op` together. Warps must be whole: `elect.sync`
-/// waits for every lane.
-static FailureOr<int64_t> executingThreads(CopyAsyncOp op) {
-  if (op.getIssue() == Issue::Thread)
-    return 1;
-  std::optional<int64_t> size = knownBlockSize(deviceCodeAround(op));
-  if (!size || *size % 32 != 0 || *size < 1) {
-    InFlightDiagnostic diag = op.emitOpError();
-    diag << "issue(" << stringifyIssue(op.getIssue())
-         << ") must be in a block whose size is known to be a multiple of 32, "
-            "got ";
-    if (size)
-      diag << *size << " threads";
-    else
-      diag << "a size that is not known";
-    diag.attachNote() << "give the gpu.func known_block_size = array<i32: x, "
-                         "y, z> with x * y * z a multiple of 32";
-    return diag;
-  }
-  return op.getIssue() == Issue::Warp ? 32 : *size;
+/// Whether a block of `size` threads is of whole warps: `elect.sync` waits for
+/// every lane.
+static bool hasWholeWarps(std::optional<int64_t> size) {
+  return size && *size % 32 == 0 && *size >= 1;
+}
+
+/// The threads that execute a copy together.
+static int64_t executingThreads(Issue issue, int64_t blockSize) {
+  return issue == Issue::Thread ? 1 : issue == Issue::Warp ? 32 : blockSize;
 }
 
 /// CTAs of the smallest cluster that a launch under `scope` gives the kernel.
@@ -216,12 +206,15 @@ static LogicalResult ensureInside(CopyAsyncOp op, const CopyProblem &problem,
     diag << (bounds == Bounds::Check
                  ? " must have a buffer of known size to be checked, got "
                  : " must be proved to stay inside its buffer, got offset ");
-    if (bounds == Bounds::Check)
-      diag << tile.buffer.getType();
-    else
+    const Origin &origin = tile.origins.front();
+    if (bounds != Bounds::Check)
       diag << tile.offset.known << " + "
-           << (tile.offset.isStatic() ? runtimeExpression(tile.shiftBytes)
+           << (tile.offset.isStatic() ? runtimeExpression(origin.shiftBytes)
                                       : runtimeExpression(tile.offset));
+    else if (tile.origins.size() > 1)
+      diag << "one of " << tile.origins.size();
+    else
+      diag << origin.buffer.getType();
     diag.attachNote()
         << "bound the run-time offset by a loop, a remainder or a "
            "known block size, or choose bounds=assume";
@@ -230,9 +223,74 @@ static LogicalResult ensureInside(CopyAsyncOp op, const CopyProblem &problem,
   return success();
 }
 
+/// What makes the cheapest plan of `problem`, among the variants that are taken
+/// without being named.
+static const Variant *chooseFor(const CopyProblem &problem,
+                                ArrayRef<Variant> variants) {
+  const Variant *best = nullptr;
+  int64_t leastClk = 0;
+  for (const Variant &variant : variants) {
+    if (variant.onlyByName ||
+        (problem.issue == Issue::Thread && !variant.byOneThread))
+      continue;
+    std::variant<CopyPlan, Refusal> result = variant.plan(problem);
+    auto *plan = std::get_if<CopyPlan>(&result);
+    if (!plan || (best && leastClk <= plan->clk))
+      continue;
+    best = &variant;
+    leastClk = plan->clk;
+  }
+  return best;
+}
+
+/// What else would copy what was refused: another variant, or other threads.
+static std::string otherWay(CopyAsyncOp op, CopyProblem problem,
+                            ArrayRef<Variant> variants) {
+  std::optional<int64_t> size = knownBlockSize(deviceCodeAround(op));
+  bool isKnown = hasWholeWarps(size);
+  Issue asked = problem.issue;
+  if (op.getVariant() && (asked == Issue::Thread || isKnown))
+    if (const Variant *other = chooseFor(problem, variants))
+      return other->name + " would copy it: drop the variant";
+  for (Issue issue : {Issue::Thread, Issue::Warp, Issue::Cta}) {
+    if (issue == asked)
+      continue;
+    problem.issue = issue;
+    problem.threads = executingThreads(issue, isKnown ? *size : 32);
+    const Variant *other = chooseFor(problem, variants);
+    if (!other)
+      continue;
+    std::string text = "issue(" + stringifyIssue(issue).str() + ")";
+    if (issue != Issue::Thread && !isKnown)
+      text += " with a known block size";
+    if (op.getVariant() && *op.getVariant() != other->name)
+      text += " and without the variant";
+    return text + " would copy it by " + other->name;
+  }
+  return "";
+}
+
+static LogicalResult refuseBlock(CopyAsyncOp op, std::optional<int64_t> size,
+                                 StringRef otherWay) {
+  InFlightDiagnostic diag = op.emitOpError();
+  diag << "issue(" << stringifyIssue(op.getIssue())
+       << ") must be in a block whose size is known to be a multiple of 32, "
+          "got ";
+  if (size)
+    diag << *size << " threads";
+  else
+    diag << "a size that is not known";
+  diag.attachNote() << "give the gpu.func known_block_size = array<i32: x, "
+                       "y, z> with x * y * z a multiple of 32";
+  if (!otherWay.empty())
+    diag.attachNote() << otherWay;
+  return diag;
+}
+
 /// One variant has its rule in the error; several have a note each.
 static LogicalResult explain(CopyAsyncOp op,
-                             ArrayRef<std::pair<StringRef, Refusal>> refusals) {
+                             ArrayRef<std::pair<StringRef, Refusal>> refusals,
+                             StringRef otherWay) {
   InFlightDiagnostic diag = op.emitOpError();
   if (refusals.size() == 1)
     diag << "cannot be cut into " << refusals[0].first
@@ -249,6 +307,8 @@ static LogicalResult explain(CopyAsyncOp op,
     if (!refusal.fix.empty())
       diag.attachNote() << refusal.fix;
   }
+  if (!otherWay.empty())
+    diag.attachNote() << otherWay;
   return diag;
 }
 
@@ -290,12 +350,52 @@ static void remarkOn(CopyAsyncOp op, const CopyProblem &problem,
     diag.attachNote() << layoutsText(problem);
 }
 
+/// One thread asks for a variant of many: a refusal that is there for many as
+/// well is the better reason.
+static Refusal spreadOverThreads(const Variant &variant, CopyProblem problem) {
+  problem.issue = Issue::Warp;
+  problem.threads = executingThreads(problem.issue, 32);
+  std::variant<CopyPlan, Refusal> result = variant.plan(problem);
+  if (auto *refusal = std::get_if<Refusal>(&result))
+    return *refusal;
+  return {"they are spread over the threads of a warp or a CTA, got "
+          "issue(thread)",
+          "let a whole warp or CTA execute the op and say issue(warp) or "
+          "issue(cta)"};
+}
+
+/// The CTA's own rank, in a cluster that has no other along y and z.
+static bool isOwnRank(Value rank) {
+  while (Operation *op = rank.getDefiningOp()) {
+    if (auto id = dyn_cast<gpu::ClusterBlockIdOp>(op)) {
+      auto func = op->getParentOfType<gpu::GPUFuncOp>();
+      auto sizes =
+          func ? knownExtents(func, "known_cluster_size") : std::nullopt;
+      return id.getDimension() == gpu::Dimension::x && sizes &&
+             (*sizes)[1] == 1 && (*sizes)[2] == 1;
+    }
+    if (!isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp>(op))
+      return false;
+    rank = op->getOperand(0);
+  }
+  return false;
+}
+
+/// A copy to the CTA itself stays in one shared memory: its destination must
+/// not be what it reads.
+static LogicalResult checkOwnRank(CopyAsyncOp op, const CopyProblem &problem) {
+  if (!isOwnRank(op.getRank()) || !surelyOverlap(problem.src, problem.dst))
+    return success();
+  InFlightDiagnostic diag = op.emitOpError(
+      "destination must not overlap the source in a copy to the CTA's own "
+      "rank, got tiles of one buffer that do");
+  diag.attachNote() << "copy into another buffer, or to another rank";
+  return diag;
+}
+
 static LogicalResult analyze(CopyAsyncOp op, Operation *scope, Bounds bounds,
                              bool remarks) {
   if (failed(checkSurroundings(op, scope)))
-    return failure();
-  FailureOr<int64_t> threads = executingThreads(op);
-  if (failed(threads))
     return failure();
   std::optional<Tile> src = trace(op, "source", op.getSrc(), scope);
   if (!src)
@@ -303,23 +403,24 @@ static LogicalResult analyze(CopyAsyncOp op, Operation *scope, Bounds bounds,
   std::optional<Tile> dst = trace(op, "destination", op.getDst(), scope);
   if (!dst)
     return failure();
+  const std::vector<Variant> variants = getVariants();
+  std::optional<int64_t> size = knownBlockSize(deviceCodeAround(op));
   CopyProblem problem{std::move(*src), std::move(*dst), op.getIssue(),
-                      *threads};
+                      executingThreads(op.getIssue(), size.value_or(1))};
+  if (problem.issue != Issue::Thread && !hasWholeWarps(size))
+    return refuseBlock(op, size, otherWay(op, problem, variants));
+  if (failed(checkOwnRank(op, problem)))
+    return failure();
 
   SmallVector<Considered, 2> all;
   SmallVector<std::pair<StringRef, Refusal>> refusals;
-  const std::vector<Variant> variants = getVariants();
   for (const Variant &variant : variants) {
     if (op.getVariant() ? *op.getVariant() != variant.name : variant.onlyByName)
       continue;
     if (problem.issue == Issue::Thread && !variant.byOneThread) {
       if (op.getVariant())
-        refusals.emplace_back(
-            variant.name,
-            Refusal{"they are spread over the threads of a warp or a CTA, got "
-                    "issue(thread)",
-                    "let a whole warp or CTA execute the op and say "
-                    "issue(warp) or issue(cta)"});
+        refusals.emplace_back(variant.name,
+                              spreadOverThreads(variant, problem));
       continue;
     }
     all.push_back({&variant, variant.plan(problem)});
@@ -331,7 +432,7 @@ static LogicalResult analyze(CopyAsyncOp op, Operation *scope, Bounds bounds,
     if (one.plan() && (!best || one.plan()->clk < best->plan()->clk))
       best = &one;
   if (!best)
-    return explain(op, refusals);
+    return explain(op, refusals, otherWay(op, problem, variants));
   const CopyPlan &plan = *best->plan();
   if (plan.count != 0 && failed(ensureInside(op, problem, bounds)))
     return failure();

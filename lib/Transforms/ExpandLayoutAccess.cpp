@@ -165,12 +165,16 @@ static Access planAccess(VectorTransferOpInterface op, Operation *root) {
     return access;
   constexpr int64_t kWidest = 16;
   int64_t bytes = std::gcd(kWidest, std::gcd(rows, width) * *bits / 8);
-  bytes = std::gcd(bytes, std::gcd(tile->shiftBytes.known,
-                                   runtimeDivisor(tile->shiftBytes)));
+  for (const Origin &origin : tile->origins)
+    bytes = std::gcd(bytes, std::gcd(origin.shiftBytes.known,
+                                     runtimeDivisor(origin.shiftBytes)));
   if (bytes <= *bits / 8)
     return access;
   alignBuffer(*tile, bytes);
-  int64_t alignment = tile->canAlign ? bytes : std::gcd(bytes, tile->alignment);
+  int64_t alignment = bytes;
+  for (const Origin &origin : tile->origins)
+    if (!origin.canAlign)
+      alignment = std::gcd(alignment, origin.alignment);
   if (alignment > *bits / 8)
     access.alignment = alignment;
   return access;

@@ -5,6 +5,7 @@
 #include "dialect/TileDialect.h"
 #include "lib/Analysis/Banks.h"
 #include "lib/Analysis/DeclaredVariant.h"
+#include "lib/Analysis/ValueFacts.h"
 #include "python/bindings/LayoutAttr.h"
 #include "python/bindings/ScriptedPass.h"
 #include "python/bindings/Watch.h"
@@ -98,7 +99,14 @@ static void defineCopyPlan(nb::module_ &m) {
             return list(as<tile::CopyPlanAttr>(self).getSrcGather());
           },
           "Bytes of the parts that a copy is gathered from, and bytes from one "
-          "to the next; empty where it lies in one piece.")
+          "to the next; then pairs of how many of these make a group and bytes "
+          "to the next group. Empty where it lies in one piece.")
+      .def_property_readonly(
+          "src_part_offsets",
+          [](MlirAttribute self) {
+            return list(as<tile::CopyPlanAttr>(self).getSrcPartOffsets());
+          },
+          "Bytes from where a copy begins in the source to each of its parts.")
       .def_property_readonly(
           "threads",
           [](MlirAttribute self) {
@@ -254,6 +262,21 @@ NB_MODULE(_tile, m) {
       "Keep in `record`, memory of WATCH_BYTES bytes that another process may "
       "read, which pass runs in a context of one thread, and in the rest of it "
       "the place of the op that it works on; both end with a zero.");
+  m.def(
+      "value_facts",
+      [](MlirValue value) {
+        using Bounds = std::optional<std::pair<int64_t, int64_t>>;
+        tile::Congruence rest = tile::congruenceOf(unwrap(value));
+        Bounds bounds;
+        if (auto range = tile::rangeOf(unwrap(value)))
+          bounds.emplace(range->lowest, range->highest);
+        return std::make_tuple(tile::divisorOf(unwrap(value)), bounds,
+                               std::make_pair(rest.modulus, rest.residue));
+      },
+      nb::arg("value"),
+      "Return what the analysis proves of an integer or index, read with a "
+      "sign: a number that divides it (0: it is 0), the lowest and the highest "
+      "that it can be, or None, and (modulus, residue) of a power of two.");
   m.def("variant_names", &tile::getVariantNames,
         "Return the names that a copy's `variant` may have, in the order in "
         "which they were registered.");

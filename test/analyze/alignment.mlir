@@ -123,4 +123,61 @@ gpu.func @assumed_alignment(%buffer: memref<20xf32, #wg>, %rank: i32, %bars: !ba
   gpu.return
 }
 
+// Two stages that change places in each round: both are aligned.
+// CHECK-LABEL: gpu.func @ping_pong(
+// CHECK-SAME: workgroup(%{{.*}} : memref<16xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64}, %{{.*}} : memref<16xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64}, %{{.*}} : memref<16xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64})
+gpu.func @ping_pong(%rank: i32, %bars: !bars, %i: index, %n: index)
+    workgroup(%a: memref<16xf32, #wg>,
+              %b: memref<16xf32, #gpu.address_space<workgroup>>,
+              %dst: memref<16xf32, #gpu.address_space<workgroup>>) kernel {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x, %y = scf.for %round = %c0 to %n step %c1 iter_args(%now = %a, %next = %b)
+      -> (memref<16xf32, #gpu.address_space<workgroup>>, memref<16xf32, #gpu.address_space<workgroup>>) {
+    tile.copy_async %now to %dst cta(%rank) mbarrier(%bars[%i])
+        : memref<16xf32, #gpu.address_space<workgroup>> to memref<16xf32, #gpu.address_space<workgroup>>, !bars
+    scf.yield %next, %now
+        : memref<16xf32, #gpu.address_space<workgroup>>, memref<16xf32, #gpu.address_space<workgroup>>
+  }
+  gpu.return
+}
+
+// A part of one of two buffers, at a run-time offset that only its descriptor knows: rows of 64 bytes.
+// CHECK-LABEL: gpu.func @part_of_a_choice(
+// CHECK-COUNT-3: llvm.align = 16 : i64
+// CHECK: #tile.copy_plan<bulk, chunk = 64, count = 1
+gpu.func @part_of_a_choice(%rank: i32, %bars: !bars, %i: index, %which: i1)
+    workgroup(%a: memref<8x16xf32, #wg>,
+              %b: memref<8x16xf32, #gpu.address_space<workgroup>>,
+              %dst: memref<16xf32, #gpu.address_space<workgroup>>) kernel {
+  %x = memref.subview %a[%i, 0] [1, 16] [1, 1] : memref<8x16xf32, #gpu.address_space<workgroup>>
+      to memref<16xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
+  %y = memref.subview %b[2, 0] [1, 16] [1, 1] : memref<8x16xf32, #gpu.address_space<workgroup>>
+      to memref<16xf32, strided<[1], offset: 32>, #gpu.address_space<workgroup>>
+  %z = memref.cast %y : memref<16xf32, strided<[1], offset: 32>, #gpu.address_space<workgroup>>
+      to memref<16xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
+  %src = arith.select %which, %x, %z : memref<16xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<16xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
+        to memref<16xf32, #gpu.address_space<workgroup>>, !bars
+  gpu.return
+}
+
+// Both sides transposed are one piece.
+// CHECK-LABEL: gpu.func @transposed(
+// CHECK-COUNT-2: llvm.align = 128 : i64
+// CHECK: #tile.copy_plan<bulk, chunk = 512, count = 1
+gpu.func @transposed(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: memref<8x16xf32, #gpu.address_space<workgroup>>,
+              %dst: memref<8x16xf32, #gpu.address_space<workgroup>>) kernel {
+  %from = memref.transpose %src (i, j) -> (j, i) : memref<8x16xf32, #gpu.address_space<workgroup>>
+      to memref<16x8xf32, strided<[1, 16]>, #gpu.address_space<workgroup>>
+  %to = memref.transpose %dst (i, j) -> (j, i) : memref<8x16xf32, #gpu.address_space<workgroup>>
+      to memref<16x8xf32, strided<[1, 16]>, #gpu.address_space<workgroup>>
+  tile.copy_async %from to %to cta(%rank) mbarrier(%bars[%i])
+      : memref<16x8xf32, strided<[1, 16]>, #gpu.address_space<workgroup>>
+        to memref<16x8xf32, strided<[1, 16]>, #gpu.address_space<workgroup>>, !bars
+  gpu.return
+}
+
 }

@@ -17,16 +17,18 @@ gpu.func @argument_control(%src: memref<16xf32, #wg> {llvm.align = 16 : i64}, %r
 }
 gpu.func @argument_that_does_not_say(%src: memref<16xf32, #wg>, %rank: i32,
                                      %bars: !bars, %i: index) workgroup(%dst: memref<16xf32, #wg>) {
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1}}
-  // expected-note @+1 {{say how the buffer is aligned: llvm.align = 16 on the argument, or memref.assume_alignment}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1}}
+  // expected-note @+2 {{say how the buffer is aligned: llvm.align = 16 on the argument, or memref.assume_alignment}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<16xf32, #wg> to memref<16xf32, #wg>, !bars
   gpu.return
 }
 gpu.func @argument_aligned_to_8(%dst: memref<16xf32, #wg> {llvm.align = 8 : i64}, %rank: i32,
                                 %bars: !bars, %i: index) workgroup(%src: memref<16xf32, #wg>) {
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: destination buffer must be aligned to 16 bytes, got an alignment of 8}}
-  // expected-note @+1 {{say how the buffer is aligned: llvm.align = 16 on the argument, or memref.assume_alignment}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: destination buffer must be aligned to 16 bytes, got an alignment of 8}}
+  // expected-note @+2 {{say how the buffer is aligned: llvm.align = 16 on the argument, or memref.assume_alignment}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<16xf32, #wg> to memref<16xf32, #wg>, !bars
   gpu.return
@@ -43,8 +45,9 @@ gpu.func @assumption_control(%buffer: memref<16xf32, #wg>, %rank: i32, %bars: !b
 gpu.func @assumption_of_8(%buffer: memref<16xf32, #wg>, %rank: i32, %bars: !bars, %i: index)
     workgroup(%dst: memref<16xf32, #wg>) {
   %src = memref.assume_alignment %buffer, 8 : memref<16xf32, #wg>
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1}}
-  // expected-note @+1 {{say how the buffer is aligned: llvm.align = 16 on the argument, or memref.assume_alignment}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1}}
+  // expected-note @+2 {{say how the buffer is aligned: llvm.align = 16 on the argument, or memref.assume_alignment}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<16xf32, #wg> to memref<16xf32, #wg>, !bars
   gpu.return
@@ -56,27 +59,61 @@ gpu.func @assumption_about_an_odd_view(%buffer: memref<20xf32, #wg>, %rank: i32,
   %view = memref.subview %buffer[1] [16] [1]
       : memref<20xf32, #wg> to memref<16xf32, strided<[1], offset: 1>, #wg>
   %src = memref.assume_alignment %view, 16 : memref<16xf32, strided<[1], offset: 1>, #wg>
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got 4 bytes}}
-  // expected-note @+1 {{move the tile so that it starts at a multiple of 16 bytes}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got 4 bytes}}
+  // expected-note @+2 {{move the tile so that it starts at a multiple of 16 bytes}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<16xf32, strided<[1], offset: 1>, #wg> to memref<16xf32, #wg>, !bars
   gpu.return
 }
 
-// An argument of a loop or a branch may be any buffer.
-gpu.func @buffer_control(%rank: i32, %bars: !bars, %i: index, %which: i1)
+// Of several buffers each must be aligned, and those of the kernel's own are.
+gpu.func @choice_control(%rank: i32, %bars: !bars, %i: index, %which: i1)
     workgroup(%a: memref<16xf32, #wg>, %b: memref<16xf32, #wg>, %dst: memref<16xf32, #wg>) {
-  tile.copy_async %a to %dst cta(%rank) mbarrier(%bars[%i])
+  %src = arith.select %which, %a, %b : memref<16xf32, #wg>
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<16xf32, #wg> to memref<16xf32, #wg>, !bars
   gpu.return
 }
-gpu.func @buffer_of_two(%rank: i32, %bars: !bars, %i: index, %which: i1)
-    workgroup(%a: memref<16xf32, #wg>, %b: memref<16xf32, #wg>, %dst: memref<16xf32, #wg>) {
+gpu.func @choice_of_an_argument(%b: memref<16xf32, #wg>, %rank: i32, %bars: !bars, %i: index, %which: i1)
+    workgroup(%a: memref<16xf32, #wg>, %dst: memref<16xf32, #wg>) {
   %src = arith.select %which, %a, %b : memref<16xf32, #wg>
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1}}
-  // expected-note @+1 {{say how the buffer is aligned with memref.assume_alignment}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1}}
+  // expected-note @+2 {{say how the buffer is aligned: llvm.align = 16 on the argument, or memref.assume_alignment}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<16xf32, #wg> to memref<16xf32, #wg>, !bars
+  gpu.return
+}
+
+// A buffer that moves from round to round may be anywhere.
+gpu.func @moving_control(%rank: i32, %bars: !bars, %i: index, %n: index)
+    workgroup(%buffer: memref<256xi8, #wg>, %dst: memref<16xf32, #wg>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %first = memref.view %buffer[%c0][] : memref<256xi8, #wg> to memref<16xf32, #wg>
+  %last = scf.for %round = %c0 to %n step %c1 iter_args(%src = %first) -> memref<16xf32, #wg> {
+    tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+        : memref<16xf32, #wg> to memref<16xf32, #wg>, !bars
+    scf.yield %src : memref<16xf32, #wg>
+  }
+  gpu.return
+}
+gpu.func @moving(%rank: i32, %bars: !bars, %i: index, %n: index)
+    workgroup(%buffer: memref<256xi8, #wg>, %dst: memref<16xf32, #wg>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %last = scf.for %round = %c0 to %n step %c1 iter_args(%bytes = %buffer) -> memref<256xi8, #wg> {
+    %src = memref.view %bytes[%c0][] : memref<256xi8, #wg> to memref<16xf32, #wg>
+    // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1}}
+    // expected-note @+2 {{say how the buffer is aligned: llvm.align = 16 on the argument, or memref.assume_alignment}}
+    // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
+    tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+        : memref<16xf32, #wg> to memref<16xf32, #wg>, !bars
+    %next = memref.view %bytes[%c4][] : memref<256xi8, #wg> to memref<256xi8, #wg>
+    scf.yield %next : memref<256xi8, #wg>
+  }
   gpu.return
 }
 

@@ -100,4 +100,48 @@ gpu.func @swizzles(%rank: i32, %bars: !bars, %i: index) workgroup(%plain: !plain
   gpu.return
 }
 
+// Every other padded row begins 2 bytes past a word, so the source is read by elements; the destination
+// takes whole words.
+// CHECK-LABEL: gpu.func @padded_rows(
+// CHECK: #tile.copy_plan<st_async, chunk = 4, count = 2048, loops = [64, 32], src = {start = 0, steps = [130, 4], gather = [2, 2]}, dst = {start = 0, steps = [128, 4]},
+gpu.func @padded_rows(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: memref<64x64xf16, strided<[65, 1]>, #gpu.address_space<workgroup>>,
+              %dst: memref<64x64xf16, #gpu.address_space<workgroup>>)
+    kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta)
+      : memref<64x64xf16, strided<[65, 1]>, #gpu.address_space<workgroup>>
+        to memref<64x64xf16, #gpu.address_space<workgroup>>, !bars
+  gpu.return
+}
+
+// Where the source begins at its second element, the same.
+// CHECK-LABEL: gpu.func @from_element_1(
+// CHECK: #tile.copy_plan<st_async, chunk = 4, count = 32, loops = [32], src = {start = 2, steps = [4], gather = [2, 2]}, dst = {start = 0, steps = [4]},
+gpu.func @from_element_1(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: memref<72xf16, #gpu.address_space<workgroup>>,
+              %dst: memref<64xf16, #gpu.address_space<workgroup>>)
+    kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+  %from = memref.subview %src[1] [64] [1] : memref<72xf16, #gpu.address_space<workgroup>>
+      to memref<64xf16, strided<[1], offset: 1>, #gpu.address_space<workgroup>>
+  tile.copy_async %from to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp)
+      : memref<64xf16, strided<[1], offset: 1>, #gpu.address_space<workgroup>>
+        to memref<64xf16, #gpu.address_space<workgroup>>, !bars
+  gpu.return
+}
+
+// Four bytes of the destination come from two modes of the source: pairs 3 bytes apart, 64 bytes
+// from one pair to the next. A buffer that the kernel declares is aligned for the stores, not for the loads.
+// CHECK-LABEL: gpu.func @bytes_of_two_modes(
+// CHECK-SAME: %{{.*}} : memref<2x2x3xi8, strided<[2, 1, 4]>, #gpu.address_space<workgroup>> {llvm.align = 4 : i64}
+// CHECK: #tile.copy_plan<st_async, chunk = 4, count = 3, loops = [3], src = {start = 0, steps = [7], gather = [1, 3, 2, 64]}, dst = {start = 0, steps = [4]},
+gpu.func @bytes_of_two_modes(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%src: memref<2x2x3xi8, strided<[64, 3, 7]>, #gpu.address_space<workgroup>>,
+              %dst: memref<2x2x3xi8, strided<[2, 1, 4]>, #gpu.address_space<workgroup>>)
+    kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp)
+      : memref<2x2x3xi8, strided<[64, 3, 7]>, #gpu.address_space<workgroup>>
+        to memref<2x2x3xi8, strided<[2, 1, 4]>, #gpu.address_space<workgroup>>, !bars
+  gpu.return
+}
+
 }

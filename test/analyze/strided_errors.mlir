@@ -17,9 +17,10 @@ gpu.func @run_control(%rank: i32, %bars: !bars, %i: index)
 }
 gpu.func @run_transposed(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<4x64xf16, #wg>, %dst: memref<4x64xf16, strided<[1, 4]>, #wg>) kernel {
-  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 2 bytes, it must be a multiple of 16}}
-  // expected-note @+2 {{the source is #tile.layout<}}
-  // expected-note @+1 {{choose layouts that agree on runs of a multiple of 16 bytes}}
+  // expected-error @+4 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 2 bytes, it must be a multiple of 16 bytes}}
+  // expected-note @+3 {{the source is #tile.layout<}}
+  // expected-note @+2 {{choose layouts that agree on runs of a multiple of 16 bytes}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<4x64xf16, #wg> to memref<4x64xf16, strided<[1, 4]>, #wg>, !bars
   gpu.return
@@ -34,9 +35,10 @@ gpu.func @size_control(%rank: i32, %bars: !bars, %i: index)
 }
 gpu.func @size_508(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<127xf32, #wg>, %dst: memref<127xf32, #wg>) kernel {
-  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 508 bytes, it must be a multiple of 16}}
-  // expected-note @+2 {{the source is #tile.layout<}}
-  // expected-note @+1 {{choose layouts that agree on runs of a multiple of 16 bytes}}
+  // expected-error @+4 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 508 bytes, it must be a multiple of 16 bytes}}
+  // expected-note @+3 {{the source is #tile.layout<}}
+  // expected-note @+2 {{choose layouts that agree on runs of a multiple of 16 bytes}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<127xf32, #wg> to memref<127xf32, #wg>, !bars
   gpu.return
@@ -44,9 +46,10 @@ gpu.func @size_508(%rank: i32, %bars: !bars, %i: index)
 
 gpu.func @size_504(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<126xf32, #wg>, %dst: memref<126xf32, #wg>) kernel {
-  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 504 bytes, it must be a multiple of 16}}
-  // expected-note @+2 {{the source is #tile.layout<}}
-  // expected-note @+1 {{choose layouts that agree on runs of a multiple of 16 bytes}}
+  // expected-error @+4 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 504 bytes, it must be a multiple of 16 bytes}}
+  // expected-note @+3 {{the source is #tile.layout<}}
+  // expected-note @+2 {{choose layouts that agree on runs of a multiple of 16 bytes}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<126xf32, #wg> to memref<126xf32, #wg>, !bars
   gpu.return
@@ -61,9 +64,10 @@ gpu.func @stride_of_extent_one_control(%rank: i32, %bars: !bars, %i: index)
 }
 gpu.func @stride_of_extent_two(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<16x2xf32, strided<[1, 3]>, #wg>, %dst: memref<16x2xf32, #wg>) kernel {
-  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 4 bytes, it must be a multiple of 16}}
-  // expected-note @+2 {{the source is #tile.layout<}}
-  // expected-note @+1 {{choose layouts that agree on runs of a multiple of 16 bytes}}
+  // expected-error @+4 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 4 bytes, it must be a multiple of 16 bytes}}
+  // expected-note @+3 {{the source is #tile.layout<}}
+  // expected-note @+2 {{choose layouts that agree on runs of a multiple of 16 bytes}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<16x2xf32, strided<[1, 3]>, #wg> to memref<16x2xf32, #wg>, !bars
   gpu.return
@@ -80,8 +84,9 @@ gpu.func @pitch_control(%rank: i32, %bars: !bars, %i: index)
 gpu.func @pitch_of_24_bytes_in_the_source(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<4x8xf16, strided<[12, 1]>, #wg>,
               %dst: memref<4x8xf16, strided<[12, 1]>, #wg>) kernel {
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source chunks must lie multiples of 16 bytes apart, got 24 bytes: the second one starts at 24 bytes}}
-  // expected-note @+1 {{pad the pitch of the buffer to a multiple of 16 bytes}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source chunks must lie multiples of 16 bytes apart, got 24 bytes: the second one starts at 24 bytes}}
+  // expected-note @+2 {{pad the pitch of the buffer to a multiple of 16 bytes}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<4x8xf16, strided<[12, 1]>, #wg> to memref<4x8xf16, strided<[12, 1]>, #wg>, !bars
   gpu.return
@@ -89,8 +94,9 @@ gpu.func @pitch_of_24_bytes_in_the_source(%rank: i32, %bars: !bars, %i: index)
 gpu.func @pitch_of_24_bytes_in_the_destination(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<4x8xf16, strided<[16, 1]>, #wg>,
               %dst: memref<4x8xf16, strided<[12, 1]>, #wg>) kernel {
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: destination chunks must lie multiples of 16 bytes apart, got 24 bytes: the second one starts at 24 bytes}}
-  // expected-note @+1 {{pad the pitch of the buffer to a multiple of 16 bytes}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: destination chunks must lie multiples of 16 bytes apart, got 24 bytes: the second one starts at 24 bytes}}
+  // expected-note @+2 {{pad the pitch of the buffer to a multiple of 16 bytes}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<4x8xf16, strided<[16, 1]>, #wg> to memref<4x8xf16, strided<[12, 1]>, #wg>, !bars
   gpu.return

@@ -42,6 +42,39 @@ gpu.func @rank_4_in_a_cluster_of_2_2_1(%bars: !bars, %i: index)
   gpu.return
 }
 
+// A copy to the CTA's own rank does not overlap itself.
+gpu.func @own_rank_control(%bars: !bars, %i: index) workgroup(%buffer: memref<32xf32, #wg>) kernel
+    attributes {known_cluster_size = array<i32: 2, 1, 1>} {
+  %id = gpu.cluster_block_id x
+  %rank = arith.index_cast %id : index to i32
+  %src = memref.subview %buffer[0] [16] [1] : memref<32xf32, #wg> to memref<16xf32, strided<[1]>, #wg>
+  %dst = memref.subview %buffer[16] [16] [1]
+      : memref<32xf32, #wg> to memref<16xf32, strided<[1], offset: 16>, #wg>
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<16xf32, strided<[1]>, #wg> to memref<16xf32, strided<[1], offset: 16>, #wg>, !bars
+  gpu.return
+}
+gpu.func @own_rank_that_overlaps(%bars: !bars, %i: index) workgroup(%buffer: memref<32xf32, #wg>) kernel
+    attributes {known_cluster_size = array<i32: 2, 1, 1>} {
+  %id = gpu.cluster_block_id x
+  %rank = arith.index_cast %id : index to i32
+  %src = memref.subview %buffer[0] [16] [1] : memref<32xf32, #wg> to memref<16xf32, strided<[1]>, #wg>
+  %dst = memref.subview %buffer[12] [16] [1]
+      : memref<32xf32, #wg> to memref<16xf32, strided<[1], offset: 12>, #wg>
+  // expected-error @+2 {{'tile.copy_async' op destination must not overlap the source in a copy to the CTA's own rank, got tiles of one buffer that do}}
+  // expected-note @+1 {{copy into another buffer, or to another rank}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<16xf32, strided<[1]>, #wg> to memref<16xf32, strided<[1], offset: 12>, #wg>, !bars
+  gpu.return
+}
+gpu.func @one_place_in_another_rank(%rank: i32, %bars: !bars, %i: index)
+    workgroup(%buffer: memref<32xf32, #wg>) kernel
+    attributes {known_cluster_size = array<i32: 2, 1, 1>} {
+  tile.copy_async %buffer to %buffer cta(%rank) mbarrier(%bars[%i])
+      : memref<32xf32, #wg> to memref<32xf32, #wg>, !bars
+  gpu.return
+}
+
 // Device code is what a GPU runs: a gpu.func, a function in a gpu.module, the body of a gpu.launch.
 func.func @device_control(%src: memref<16xf32, #wg> {llvm.align = 16 : i64},
                           %dst: memref<16xf32, #wg> {llvm.align = 16 : i64}, %rank: i32, %bars: !bars,
@@ -119,8 +152,9 @@ func.func @launch_with_attributions(%rank: i32, %bars: !bars, %i: index) {
              threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1)
              workgroup(%src: memref<16xf32, #wg>) {
     %dst = memref.get_global @dst : !tile
-    // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1}}
-    // expected-note @+1 {{run gpu-kernel-outlining first: gpu.launch cannot say how its workgroup buffers are aligned}}
+    // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1}}
+    // expected-note @+2 {{run gpu-kernel-outlining first: gpu.launch cannot say how its workgroup buffers are aligned}}
+    // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
     tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) : !tile to !tile, !bars
     gpu.terminator
   }

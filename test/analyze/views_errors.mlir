@@ -21,8 +21,9 @@ gpu.func @start_of_source_at_4_bytes(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<32xf32, #wg>, %dst: memref<16xf32, #wg>) kernel {
   %from = memref.subview %src[1] [16] [1]
       : memref<32xf32, #wg> to memref<16xf32, strided<[1], offset: 1>, #wg>
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got 4 bytes}}
-  // expected-note @+1 {{move the tile so that it starts at a multiple of 16 bytes}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got 4 bytes}}
+  // expected-note @+2 {{move the tile so that it starts at a multiple of 16 bytes}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %from to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<16xf32, strided<[1], offset: 1>, #wg> to memref<16xf32, #wg>, !bars
   gpu.return
@@ -31,8 +32,9 @@ gpu.func @start_of_destination_at_8_bytes(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<16xf32, #wg>, %dst: memref<32xf32, #wg>) kernel {
   %to = memref.subview %dst[2] [16] [1]
       : memref<32xf32, #wg> to memref<16xf32, strided<[1], offset: 2>, #wg>
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: destination must start at a multiple of 16 bytes, got 8 bytes}}
-  // expected-note @+1 {{move the tile so that it starts at a multiple of 16 bytes}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: destination must start at a multiple of 16 bytes, got 8 bytes}}
+  // expected-note @+2 {{move the tile so that it starts at a multiple of 16 bytes}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %to cta(%rank) mbarrier(%bars[%i])
       : memref<16xf32, #wg> to memref<16xf32, strided<[1], offset: 2>, #wg>, !bars
   gpu.return
@@ -51,8 +53,9 @@ gpu.func @run_time_start_of_rows_of_72_bytes(%rank: i32, %bars: !bars, %i: index
     workgroup(%src: memref<8x18xf32, #wg>, %dst: memref<16xf32, #wg>) kernel {
   %from = memref.subview %src[%i, 0] [1, 16] [1, 1]
       : memref<8x18xf32, #wg> to memref<16xf32, strided<[1], offset: ?>, #wg>
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got a run-time offset that is a multiple of 72 bytes}}
-  // expected-note @+1 {{make the offset a multiple of 4 elements by a multiplication in sight}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got a run-time offset that is a multiple of 72 bytes}}
+  // expected-note @+2 {{make the offset a multiple of 4 elements by a multiplication in sight}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %from to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<16xf32, strided<[1], offset: ?>, #wg> to memref<16xf32, #wg>, !bars
   gpu.return
@@ -61,8 +64,9 @@ gpu.func @run_time_start_of_elements(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<8x20xf32, #wg>, %dst: memref<16xf32, #wg>) kernel {
   %from = memref.subview %src[0, %i] [1, 16] [1, 1]
       : memref<8x20xf32, #wg> to memref<16xf32, strided<[1], offset: ?>, #wg>
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got a run-time offset that is a multiple of 4 bytes}}
-  // expected-note @+1 {{make the offset a multiple of 4 elements by a multiplication in sight}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got a run-time offset that is a multiple of 4 bytes}}
+  // expected-note @+2 {{make the offset a multiple of 4 elements by a multiplication in sight}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %from to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<16xf32, strided<[1], offset: ?>, #wg> to memref<16xf32, #wg>, !bars
   gpu.return
@@ -79,8 +83,9 @@ gpu.func @callers_offset_control(%rank: i32, %bars: !bars, %i: index,
 gpu.func @callers_offset(%rank: i32, %bars: !bars, %i: index,
                          %src: memref<16xf32, strided<[1], offset: ?>, #wg> {llvm.align = 16})
     workgroup(%dst: memref<16xf32, #wg>) {
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got a run-time offset that is a multiple of 4 bytes}}
-  // expected-note @+1 {{make the offset a multiple of 4 elements by a multiplication in sight}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got a run-time offset that is a multiple of 4 bytes}}
+  // expected-note @+2 {{give the memref's type a constant offset}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<16xf32, strided<[1], offset: ?>, #wg> to memref<16xf32, #wg>, !bars
   gpu.return
@@ -106,8 +111,9 @@ gpu.func @sum_of_a_multiple_and_2(%rank: i32, %bars: !bars, %i: index)
   %sum = arith.addi %fours, %c2 : index
   %from = memref.subview %src[%sum] [16] [1]
       : memref<128xf32, #wg> to memref<16xf32, strided<[1], offset: ?>, #wg>
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got a run-time offset that is a multiple of 8 bytes}}
-  // expected-note @+1 {{make the offset a multiple of 4 elements by a multiplication in sight}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got a run-time offset that is always 8 bytes past a multiple of 16 bytes}}
+  // expected-note @+2 {{make the offset a multiple of 4 elements}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %from to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<16xf32, strided<[1], offset: ?>, #wg> to memref<16xf32, #wg>, !bars
   gpu.return
@@ -119,8 +125,9 @@ gpu.func @quotient(%rank: i32, %bars: !bars, %i: index)
   %quotient = arith.divui %fours, %c4 : index
   %from = memref.subview %src[%quotient] [16] [1]
       : memref<128xf32, #wg> to memref<16xf32, strided<[1], offset: ?>, #wg>
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got a run-time offset that is a multiple of 4 bytes}}
-  // expected-note @+1 {{make the offset a multiple of 4 elements by a multiplication in sight}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got a run-time offset that is a multiple of 4 bytes}}
+  // expected-note @+2 {{make the offset a multiple of 4 elements by a multiplication in sight}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %from to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<16xf32, strided<[1], offset: ?>, #wg> to memref<16xf32, #wg>, !bars
   gpu.return
@@ -139,8 +146,9 @@ gpu.func @known_part_of_8_bytes(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<8x32xf32, #wg>, %dst: memref<16xf32, #wg>) kernel {
   %from = memref.subview %src[%i, 2] [1, 16] [1, 1]
       : memref<8x32xf32, #wg> to memref<16xf32, strided<[1], offset: ?>, #wg>
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got 8 bytes}}
-  // expected-note @+1 {{move the tile so that it starts at a multiple of 16 bytes}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source must start at a multiple of 16 bytes, got 8 bytes}}
+  // expected-note @+2 {{move the tile so that it starts at a multiple of 16 bytes}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %from to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<16xf32, strided<[1], offset: ?>, #wg> to memref<16xf32, #wg>, !bars
   gpu.return
@@ -159,8 +167,9 @@ gpu.func @view_at_byte_40(%rank: i32, %bars: !bars, %i: index)
     workgroup(%bytes: memref<2048xi8, #wg>, %dst: memref<8x16xf32, #wg>) kernel {
   %shift = arith.constant 40 : index
   %src = memref.view %bytes[%shift][] : memref<2048xi8, #wg> to memref<8x16xf32, #wg>
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source view must begin at a multiple of 16 bytes, got byte 40}}
-  // expected-note @+1 {{move the view to a multiple of 16 bytes}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source view must begin at a multiple of 16 bytes, got byte 40}}
+  // expected-note @+2 {{move the view to a multiple of 16 bytes}}
+  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<8x16xf32, #wg> to memref<8x16xf32, #wg>, !bars
   gpu.return

@@ -133,7 +133,7 @@ def plan_texts(draw: st.DrawFn) -> str:
                 f", swizzle = {draw(st.lists(st.one_of(st.integers(1, 9), NUMBERS), max_size=3))}"
             )
         if side == "src" and draw(st.integers(0, 3)) == 0:
-            text += f", gather = {draw(st.lists(numbers, min_size=2, max_size=2))}"
+            text += f", gather = {draw(st.lists(numbers, min_size=2, max_size=4))}"
         text += "}"
     if draw(st.booleans()):
         text += f", threads = {draw(st.one_of(st.sampled_from([1, 32, 64]), NUMBERS))}"

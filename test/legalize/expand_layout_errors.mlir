@@ -56,7 +56,7 @@ func.func @control_of_panels(%tile: !panels, %j0: index) {
 }
 func.func @across_panels(%tile: !panels, %j: index) {
   // expected-error @+2 {{'tile.slice' op must be sliced at multiples of 16 in nested dimension 1, got %arg1, a multiple of 1}}
-  // expected-note @+1 {{promise it with tile.assume_multiple %offset, 16}}
+  // expected-note @+1 {{promise it with tile.assume_multiple %arg1, 16}}
   %part = tile.slice %tile[0, %j] [8, 16] : !panels to !part
   return
 }

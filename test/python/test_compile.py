@@ -81,13 +81,14 @@ def test_each_stage_leaves_what_its_name_says() -> None:
 def test_a_refused_layout_is_a_compile_error_with_the_fix() -> None:
     with pytest.raises(mt.CompileError) as raised:
         mt.lower(mt.parse(program(extent=17)), "analyze")
-    first, *_, last = raised.value.diagnostics
+    first, *_, fix, other = raised.value.diagnostics
     assert first == (
         "copy.mlir:7:3: error: 'tile.copy_async' op cannot be cut into bulk copies: the longest run"
-        " common to both layouts is 68 bytes, it must be a multiple of 16"
+        " common to both layouts is 68 bytes, it must be a multiple of 16 bytes"
     )
-    assert (
-        last == "copy.mlir:7:3: note: choose layouts that agree on runs of a multiple of 16 bytes"
+    assert fix == "copy.mlir:7:3: note: choose layouts that agree on runs of a multiple of 16 bytes"
+    assert other == (
+        "copy.mlir:7:3: note: issue(warp) with a known block size would copy it by st_async"
     )
     assert str(raised.value) == "\n".join(raised.value.diagnostics)
     assert isinstance(raised.value, mt.Error)

@@ -54,8 +54,15 @@ def view_text(side: oracle.Side, case: oracle.Case, buffer: str, total: int, beg
     return text, value, result
 
 
-def program_text(cases: list[oracle.Case]) -> tuple[str, list[int], list[int]]:
-    """Write a program that fills the sources, copies every case and returns the destinations."""
+def program_text(
+    cases: list[oracle.Case], stores: bool = False
+) -> tuple[str, list[int], list[int]]:
+    """Write a program that fills the sources, copies every case and returns the destinations.
+
+    One thread issues bulk copies, or a warp stores.
+    """
+    sends = "%is_sender" if stores else "%sends"
+    issue = ' issue(warp) {variant = "st_async"}' if stores else ""
     src_at, dst_at = [0], [0]
     for case in cases:
         src_at.append(src_at[-1] + up(span_bytes(case.src, case.bits)))
@@ -68,9 +75,9 @@ def program_text(cases: list[oracle.Case]) -> tuple[str, list[int], list[int]]:
         dst, dst_value, dst_type = view_text(case.dst, case, "dst", dst_total, dst_at[n], n)
         tile_bytes = int(np.prod(case.src.size)) * case.bits // 8
         copies += (
-            f"{src}{dst}  %bar{n} = arith.constant {n} : index\n  scf.if %sends {{\n"
-            f"    tile.copy_async {src_value} to {dst_value} cta(%peer) mbarrier(%bars[%bar{n}])\n"
-            f"        : {src_type} to {dst_type}, !bars\n  }}\n"
+            f"{src}{dst}  %bar{n} = arith.constant {n} : index\n  scf.if {sends} {{\n"
+            f"    tile.copy_async {src_value} to {dst_value} cta(%peer) mbarrier(%bars[%bar{n}])"
+            f"{issue}\n        : {src_type} to {dst_type}, !bars\n  }}\n"
         )
         waits += (
             f"  %bytes{n} = arith.constant {tile_bytes} : index\n"
@@ -189,8 +196,8 @@ def expected_bytes(case: oracle.Case, src: np.ndarray, dst: np.ndarray) -> np.nd
     return np.packbits(result, bitorder="little")
 
 
-def check_on(device: str, cases: list[oracle.Case]) -> None:
-    text, src_at, dst_at = program_text(cases)
+def check_on(device: str, cases: list[oracle.Case], stores: bool = False) -> None:
+    text, src_at, dst_at = program_text(cases, stores)
     random = np.random.default_rng(0)
     src = random.integers(0, 256, src_at[-1], np.uint8)
     before = random.integers(0, 256, dst_at[-1], np.uint8)
@@ -226,6 +233,65 @@ def test_drawn_copies_move_the_right_bits(device: str, pytestconfig: pytest.Conf
         legal = [case for case, (plan, _) in zip(drawn, plans, strict=True) if plan is not None]
         if legal[:BATCH]:
             check_on(device, legal[:BATCH])
+            run += len(legal[:BATCH])
+
+    check()
+    assert run >= cases // 2
+
+
+def side_of(shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> oracle.Side:
+    dimensions = tuple(((e, s),) for e, s in zip(shape, strides, strict=True))
+    return oracle.Side(dimensions, offset, None, (0,) * len(shape), shape)
+
+
+def stored_cases() -> list[oracle.Case]:
+    """Return copies of which the source is read in smaller pieces than are stored."""
+    padded = oracle.Case(side_of((64, 64), (65, 1)), side_of((64, 64), (64, 1)), "f16", 16)
+    late = oracle.Case(side_of((8, 64), (64, 1), 1), side_of((8, 64), (64, 1)), "f16", 16)
+    odd = oracle.Case(side_of((4, 36), (37, 1), 1), side_of((4, 36), (36, 1)), "i8", 8)
+    # Four bytes that lie side by side in the destination come from two modes of the source.
+    two_modes = oracle.Case(side_of((2, 2, 8), (64, 3, 7)), side_of((2, 2, 8), (2, 1, 4)), "i8", 8)
+    # Sixteen of four modes, each of two.
+    four_modes = oracle.Case(
+        side_of((2, 2, 2, 2, 3), (97, 3, 31, 11, 200)),
+        side_of((2, 2, 2, 2, 3), (8, 4, 2, 1, 16)),
+        "i8",
+        8,
+    )
+    swizzled = oracle.Case(
+        oracle.Side((((16, 64),), ((64, 1),)), 0, (3, 3, 3), (0, 0), (16, 64)),
+        side_of((16, 64), (1, 16)),
+        "f16",
+        16,
+    )
+    return [padded, late, odd, two_modes, four_modes, swizzled]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_stores_put_together_what_lies_apart_in_the_source(device: str) -> None:
+    check_on(device, stored_cases(), stores=True)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_drawn_stores_move_the_right_bits(device: str, pytestconfig: pytest.Config) -> None:
+    asked = pytestconfig.getoption("--cases")
+    cases = asked or CASES // 2
+    run = 0
+
+    @settings(
+        max_examples=cases // BATCH,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        derandomize=asked is None,
+        database=None,
+    )
+    @given(st.lists(layout_cases.side_pairs(), min_size=2 * BATCH, max_size=2 * BATCH))
+    def check(drawn: list[oracle.Case]) -> None:
+        nonlocal run
+        plans = layout_cases.analyze(drawn, stores=True)
+        legal = [case for case, (plan, _) in zip(drawn, plans, strict=True) if plan is not None]
+        if legal[:BATCH]:
+            check_on(device, legal[:BATCH], stores=True)
             run += len(legal[:BATCH])
 
     check()

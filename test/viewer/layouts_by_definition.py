@@ -50,13 +50,16 @@ def bank(byte: int) -> int:
 
 def moved_bytes(plan: Any) -> Iterator[tuple[int, int, int]]:
     """Execute a plan: yield (copy, source byte, destination byte) in issue order."""
-    gather = plan.src_gather or [plan.chunk_bytes, 0]
+    part_bytes, *levels = plan.src_gather or [plan.chunk_bytes, 0]
     for number, point in enumerate(itertools.product(*map(range, plan.loops))):
         src = plan.src_start + sum(i * s for i, s in zip(point, plan.src_steps, strict=True))
         dst = plan.dst_start + sum(i * s for i, s in zip(point, plan.dst_steps, strict=True))
         for byte in range(plan.chunk_bytes):
-            part, rest = divmod(byte, gather[0])
-            begin = src + part * gather[1]
+            part, rest = divmod(byte, part_bytes)
+            begin = src
+            for step, group in zip(levels[::2], [*levels[1::2], part + 1], strict=True):
+                begin += part % group * step
+                part //= group
             begin = xor(begin, plan.src_swizzle) if plan.src_swizzle else begin
             target = xor(dst, plan.dst_swizzle) if plan.dst_swizzle else dst
             yield number, begin + rest, target + byte

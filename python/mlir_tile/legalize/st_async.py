@@ -35,7 +35,7 @@ def issue(op: tile.CopyAsyncOp) -> None:
     stores = Stores(op)
     thread = thread_in(op)
     rounds, left = divmod(plan.count, plan.threads)
-    group = min(8, MAX_LOADED_WORDS // max(4, stores.parts))
+    group = min(8, MAX_LOADED_WORDS // max(4, len(stores.part_offsets)))
     looped = rounds // group if rounds > MAX_STRAIGHT_ROUNDS else 0
     if looped:
         stride = group * plan.threads
@@ -57,9 +57,8 @@ class Stores:
 
     def __init__(self, op: tile.CopyAsyncOp) -> None:
         self.plan = op.plan
-        gather: tuple[int, int] = tuple(op.plan.src_gather) or (op.plan.chunk_bytes, 0)
-        self.part_bytes, self.part_step = gather
-        self.parts = op.plan.chunk_bytes // self.part_bytes
+        self.part_offsets = op.plan.src_part_offsets
+        self.part_bytes = op.plan.chunk_bytes // len(self.part_offsets)
         self.src = Addresses(Side(op.src, op.plan.src_start, op.plan.src_swizzle))
         dst = Side(op.dst, op.plan.dst_start, op.plan.dst_swizzle)
         dst.map_to(op.rank)
@@ -83,8 +82,8 @@ class Stores:
     def load(self, place: Place) -> list[ir.Value]:
         """Load one copy's bytes, in one piece or in parts, as words of 32 bits."""
         parts = []
-        for part in range(self.parts):
-            pointer, immediate = self.src.at((place[0], place[1] + part * self.part_step))
+        for offset in self.part_offsets:
+            pointer, immediate = self.src.at((place[0], place[1] + offset))
             parts += load(advance(pointer, immediate), self.part_bytes)
         per_word = 4 // min(4, self.part_bytes)
         return [joined(parts[i : i + per_word]) for i in range(0, len(parts), per_word)]

@@ -40,9 +40,8 @@ class Chunks:
         self.count: int = plan.count
         self._bytes: int = plan.chunk_bytes
         self._threads: int = plan.threads
-        gather = plan.src_gather or [plan.chunk_bytes, 0]
-        self.part_bytes: int = gather[0]
-        self._parts = plan.chunk_bytes // gather[0]
+        self._parts = len(plan.src_part_offsets)
+        self.part_bytes: int = plan.chunk_bytes // self._parts
         starts = list(_starts(plan.loops, plan.src_start, plan.src_steps))
         self._dst = sorted(
             (swizzled(start, plan.dst_swizzle), number)
@@ -50,9 +49,9 @@ class Chunks:
         )
         # Part p of chunk n has the number n * parts + p.
         self._places = [
-            swizzled(start + part * gather[1], plan.src_swizzle)
+            swizzled(start + offset, plan.src_swizzle)
             for start in starts
-            for part in range(self._parts)
+            for offset in plan.src_part_offsets
         ]
         # Bulk copies are read by no thread.
         self._loaded = plan.variant == "st_async"

@@ -10,7 +10,8 @@ using namespace tile;
 
 /// A bank gives one word for each clk, to all lanes that want it.
 static int64_t clkFor(SmallVectorImpl<int64_t> &words) {
-  llvm::sort(words);
+  // llvm::sort would call qsort, which takes most of the planning's time.
+  std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
   int64_t perBank[kBanks] = {}, most = 0;
   for (int64_t word : words)

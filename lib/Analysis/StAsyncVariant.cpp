@@ -52,10 +52,12 @@ struct Stores {
 };
 } // namespace
 
+static layout::Swizzle swizzleOf(ArrayRef<int64_t> numbers) {
+  return {numbers[0], numbers[1], numbers[2]};
+}
+
 static int64_t swizzled(ArrayRef<int64_t> swizzle, int64_t offset) {
-  if (swizzle.empty())
-    return offset;
-  return layout::Swizzle{swizzle[0], swizzle[1], swizzle[2]}.apply(offset);
+  return swizzle.empty() ? offset : swizzleOf(swizzle).apply(offset);
 }
 
 static Loops loopsOf(const CopyPlan &plan) {
@@ -84,6 +86,33 @@ static double packetClk(ArrayRef<int64_t> targets, int64_t storeBytes) {
   return sum + std::max(line, costs.line);
 }
 
+/// The offsets of the first points of `loops`, from `start` on.
+static SmallVector<int64_t> offsetsOf(const Loops &loops, int64_t Loop::*step,
+                                      int64_t start, size_t most) {
+  SmallVector<int64_t> offsets{start};
+  for (const Loop &loop : llvm::reverse(loops)) {
+    size_t inner = offsets.size();
+    for (int64_t i = 1; i < loop.extent && offsets.size() < most; ++i)
+      for (size_t j = 0; j < inner; ++j)
+        offsets.push_back(offsets[j] + i * (loop.*step));
+  }
+  offsets.truncate(std::min(offsets.size(), most));
+  return offsets;
+}
+
+/// Whether the lanes of the round at `first` do what those of the round before
+/// do, some periods further on.
+static bool repeats(ArrayRef<int64_t> offsets, int64_t first, int64_t period) {
+  if (first < kLanes || first + kLanes > int64_t(offsets.size()))
+    return false;
+  ArrayRef<int64_t> before = offsets.slice(first - kLanes, kLanes),
+                    now = offsets.slice(first, kLanes);
+  int64_t step = now[0] - before[0];
+  return step % period == 0 &&
+         llvm::all_of_zip(now, before,
+                          [&](int64_t a, int64_t b) { return a - b == step; });
+}
+
 /// Looks at what the first warps do, and takes the others for alike.
 static StoreWork workOf(const CopyPlan &plan, const Stores &stores) {
   constexpr int64_t mostRounds = 64;
@@ -95,29 +124,35 @@ static StoreWork workOf(const CopyPlan &plan, const Stores &stores) {
   work.rounds = llvm::divideCeil(count, kLanes);
   work.isGathered = stores.parts() > 1;
   int64_t seen = std::min(work.rounds, mostRounds);
-  for (int64_t round = 0; round < seen; ++round) {
-    SmallVector<int64_t, 32> targets;
-    SmallVector<int64_t, 32> sources;
-    for (int64_t i = round * kLanes; i < std::min(count, (round + 1) * kLanes);
-         ++i) {
-      int64_t rest = i, src = plan.srcStart, dst = plan.dstStart;
-      for (const Loop &loop : llvm::reverse(stores.loops)) {
-        src += rest % loop.extent * loop.src;
-        dst += rest % loop.extent * loop.dst;
-        rest /= loop.extent;
+  int64_t most = std::min(count, seen * kLanes);
+  SmallVector<int64_t> sources =
+      offsetsOf(stores.loops, &Loop::src, plan.srcStart, most);
+  SmallVector<int64_t> targets =
+      offsetsOf(stores.loops, &Loop::dst, plan.dstStart, most);
+  for (int64_t &target : targets)
+    target = swizzled(plan.dstSwizzle, target);
+  int64_t period = kBanks * kBankBytes;
+  if (!plan.srcSwizzle.empty())
+    period = std::max(period, swizzleOf(plan.srcSwizzle).period());
+  double packets = 0;
+  int64_t banks = 0;
+  for (int64_t first = 0; first < most; first += kLanes) {
+    int64_t lanes = std::min(kLanes, most - first);
+    if (!repeats(targets, first, kLineBytes))
+      packets = packetClk(ArrayRef(targets).slice(first, lanes), stores.bytes);
+    work.packetClk += packets;
+    if (!repeats(sources, first, period)) {
+      banks = 0;
+      for (int64_t part = 0; part < stores.parts(); ++part) {
+        SmallVector<int64_t, 32> places = llvm::map_to_vector<32>(
+            ArrayRef(sources).slice(first, lanes), [&](int64_t src) {
+              return swizzled(plan.srcSwizzle, src + stores.offsetOf(part));
+            });
+        for (int64_t clk : loadClk(places, stores.partBytes))
+          banks += clk;
       }
-      sources.push_back(src);
-      targets.push_back(swizzled(plan.dstSwizzle, dst));
     }
-    work.packetClk += packetClk(targets, stores.bytes);
-    for (int64_t part = 0; part < stores.parts(); ++part) {
-      SmallVector<int64_t, 32> places =
-          llvm::map_to_vector<32>(sources, [&](int64_t src) {
-            return swizzled(plan.srcSwizzle, src + stores.offsetOf(part));
-          });
-      for (int64_t clk : loadClk(places, stores.partBytes))
-        work.bankClk += clk;
-    }
+    work.bankClk += banks;
   }
   work.packetClk *= double(work.rounds) / seen;
   work.bankClk = work.bankClk * work.rounds / seen;
@@ -166,8 +201,7 @@ static std::optional<CopyPlan> withSwizzleAtSource(const CopyProblem &problem,
       !problem.dst.offset.isStatic() || problem.src.offsetInDescriptor ||
       problem.dst.offsetInDescriptor)
     return std::nullopt;
-  layout::Swizzle swizzle{plan.dstSwizzle[0], plan.dstSwizzle[1],
-                          plan.dstSwizzle[2]};
+  layout::Swizzle swizzle = swizzleOf(plan.dstSwizzle);
   int64_t reached = plan.chunkBytes;
   Loops loops = loopsOf(plan);
   llvm::sort(loops, [](const Loop &a, const Loop &b) { return a.dst < b.dst; });

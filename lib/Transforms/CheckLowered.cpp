@@ -81,6 +81,7 @@ struct CheckLowered : tile::impl::TileCheckLoweredBase<CheckLowered> {
         });
     if (result.wasInterrupted())
       signalPassFailure();
+    markAllAnalysesPreserved();
   }
 };
 } // namespace

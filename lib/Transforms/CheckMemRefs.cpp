@@ -64,6 +64,7 @@ struct CheckMemRefs : tile::impl::TileCheckMemRefsBase<CheckMemRefs> {
     });
     if (result.wasInterrupted())
       signalPassFailure();
+    markAllAnalysesPreserved();
   }
 };
 } // namespace

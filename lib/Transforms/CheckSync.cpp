@@ -195,7 +195,9 @@ struct CheckSync : tile::impl::TileCheckSyncBase<CheckSync> {
   void runOnOperation() override {
     bool failed = false;
     auto report = [&](Operation *op) {
-      InFlightDiagnostic diag = error ? op->emitError() : op->emitWarning();
+      // Not at the op itself: MLIR would print it, numbering all of the kernel.
+      InFlightDiagnostic diag =
+          error ? emitError(op->getLoc()) : emitWarning(op->getLoc());
       failed |= error;
       diag << "'" << op->getName() << "' op ";
       return diag;
@@ -207,6 +209,7 @@ struct CheckSync : tile::impl::TileCheckSyncBase<CheckSync> {
     });
     if (failed)
       signalPassFailure();
+    markAllAnalysesPreserved();
   }
 };
 } // namespace

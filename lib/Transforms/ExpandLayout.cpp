@@ -290,17 +290,40 @@ struct ExpandAssumption : OpConversionPattern<AssumeMultipleOp> {
   bool check;
 };
 
+/// Whether nothing under `root` is left to be expanded.
+bool isExpanded(Operation *root, const FlatTypes &types) {
+  auto isFlat = [&](TypeRange all) { return types.isLegal(all); };
+  WalkResult result = root->walk([&](Operation *op) -> WalkResult {
+    bool flat = !isa_and_nonnull<TileDialect>(op->getDialect()) &&
+                isFlat(op->getOperandTypes()) && isFlat(op->getResultTypes());
+    if (auto function = dyn_cast<FunctionOpInterface>(op))
+      flat &= isFlat(function.getArgumentTypes()) &&
+              isFlat(function.getResultTypes());
+    if (auto global = dyn_cast<memref::GlobalOp>(op))
+      flat &= isFlat(global.getType());
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        flat &= isFlat(block.getArgumentTypes());
+    return flat ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
 struct ExpandLayout : tile::impl::TileExpandLayoutBase<ExpandLayout> {
   using TileExpandLayoutBase::TileExpandLayoutBase;
 
   void runOnOperation() override {
     Operation *root = getOperation();
-    if (failed(refuseUnknown(root)) || failed(flattenDeclarations(root)))
+    FlatTypes types;
+    if (failed(refuseUnknown(root)))
+      return signalPassFailure();
+    if (isExpanded(root, types))
+      return markAllAnalysesPreserved();
+    if (failed(flattenDeclarations(root)))
       return signalPassFailure();
     expandCopies(root);
     Accesses accesses = planAccesses(root);
 
-    FlatTypes types;
     RewritePatternSet patterns(&getContext());
     ConversionTarget target(getContext());
     patterns

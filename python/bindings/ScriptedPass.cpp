@@ -31,6 +31,7 @@ struct Script {
   std::string argument;
   std::string description;
   std::function<bool(MlirOperation)> run;
+  bool changesNothing;
 };
 
 /// Runs on the outermost module only. Scheduled on nested ops, it would run in
@@ -66,6 +67,8 @@ public:
     }
     if (!script->run(wrap(module.getOperation())))
       signalPassFailure();
+    if (script->changesNothing)
+      markAllAnalysesPreserved();
   }
 
 private:
@@ -99,10 +102,25 @@ MLIR_DECLARE_EXPLICIT_TYPE_ID(ScriptedPass)
 MLIR_DEFINE_EXPLICIT_TYPE_ID(ScriptedPass)
 
 void tile::registerScriptedPass(std::string argument, std::string description,
-                                std::function<bool(MlirOperation)> run) {
+                                std::function<bool(MlirOperation)> run,
+                                bool changesNothing) {
   auto script = std::make_shared<const Script>(
-      Script{std::move(argument), std::move(description), std::move(run)});
+      Script{std::move(argument), std::move(description), std::move(run),
+             changesNothing});
   registerPass([script] { return std::make_unique<ScriptedPass>(script); });
+}
+
+MlirOperation tile::firstUnlowered(MlirOperation root) {
+  Operation *found = nullptr;
+  unwrap(root)->walk([&](Operation *op) {
+    if (!isa_and_nonnull<tile::TileDialect>(op->getDialect()) ||
+        isa<tile::ViewOp, tile::SliceOp, tile::OffsetOp,
+            tile::AssumeMultipleOp>(op))
+      return WalkResult::advance();
+    found = op;
+    return WalkResult::interrupt();
+  });
+  return wrap(found);
 }
 
 void tile::registerScriptedPipeline(

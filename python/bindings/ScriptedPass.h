@@ -21,10 +21,15 @@ struct ScriptedOption {
 };
 
 /// The callback runs on the outermost `builtin.module` and returns whether it
-/// succeeded; it has then emitted a diagnostic. It must not let an exception
-/// out.
+/// succeeded; otherwise it has emitted a diagnostic. It must not let an
+/// exception out. What it does not change is not verified again.
 void registerScriptedPass(std::string argument, std::string description,
-                          std::function<bool(MlirOperation)> run);
+                          std::function<bool(MlirOperation)> run,
+                          bool changesNothing);
+
+/// The first op under `root` of the tile dialect, except for those on layouts,
+/// which tile-expand-layout rewrites; null without one.
+MlirOperation firstUnlowered(MlirOperation root);
 
 /// The callback turns the values of `options`, in their order, into the text of
 /// a pipeline, or into an error (`false` and its text).

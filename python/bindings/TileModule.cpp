@@ -206,9 +206,20 @@ NB_MODULE(_tile, m) {
         nb::arg("note"),
         "Emit an error at an operation; an empty note is left out.");
   m.def("register_pass", &tile::registerScriptedPass, nb::arg("argument"),
-        nb::arg("description"), nb::arg("run"),
+        nb::arg("description"), nb::arg("run"), nb::arg("changes_nothing"),
         "Register a pass on the outermost module by name. `run` takes the "
         "operation and returns whether it succeeded; it must not raise.");
+  m.def(
+      "first_unlowered",
+      [](MlirOperation root) -> std::optional<MlirOperation> {
+        MlirOperation found = tile::firstUnlowered(root);
+        if (mlirOperationIsNull(found))
+          return std::nullopt;
+        return found;
+      },
+      nb::arg("root"),
+      "Return the first tile op under an operation that no pass after the "
+      "legalization rewrites, or None.");
   m.def(
       "register_pipeline",
       [](std::string argument, std::string description,

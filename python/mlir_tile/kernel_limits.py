@@ -31,7 +31,11 @@ FUNCTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+")
 GLOBAL_NAME = re.compile(r"[A-Za-z0-9_$.@]+")
 
 
-@register_pass("tile-check-kernels", "Refuse kernels that no GPU can launch and names not of PTX")
+@register_pass(
+    "tile-check-kernels",
+    "Refuse kernels that no GPU can launch and names not of PTX",
+    changes_nothing=True,
+)
 def check_kernels(module: ir.Operation) -> None:
     """Raise `PassFailure` at the first op that breaks a limit."""
     for op in device_symbols(module):

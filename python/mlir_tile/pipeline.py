@@ -54,9 +54,12 @@ def analyze(remarks: bool = False) -> str:
     return f"{PREPARE}, {plan(remarks)}, tile-check-sync"
 
 
+LEGALIZE = "tile-legalize-to-nvvm, tile-expand-layout"
+
+
 def legalize(remarks: bool = False) -> str:
     """Go on from `analyze` until no tile op is left."""
-    return f"{analyze(remarks)}, tile-legalize-to-nvvm, tile-expand-layout"
+    return f"{analyze(remarks)}, {LEGALIZE}"
 
 
 def nvvm(options: Options) -> str:
@@ -67,8 +70,9 @@ def nvvm(options: Options) -> str:
     )
     return ", ".join(
         [
-            legalize(options.remarks),
-            target,
+            analyze(options.remarks),
+            target,  # which is verified sooner while copies are still single ops
+            LEGALIZE,
             "tile-check-target",
             "tile-check-kernels",
             "tile-check-memrefs",
@@ -80,8 +84,6 @@ def nvvm(options: Options) -> str:
             "expand-strided-metadata",
             "lower-affine",
             "convert-index-to-llvm",
-            "canonicalize",
-            "cse",
             "gpu.module(convert-gpu-to-nvvm, canonicalize, cse, reconcile-unrealized-casts, "
             "tile-check-lowered)",
             # The translation to LLVM IR drops places that are in no function's scope.

@@ -75,13 +75,16 @@ _passes: dict[str, Callable[[ir.Operation], None]] = {}
 _pipelines: dict[str, tuple[list[tuple[str, str, str]], Callable[..., str]]] = {}
 
 
-def register_pass(argument: str, description: str) -> Callable[[Any], Any]:
+def register_pass(
+    argument: str, description: str, *, changes_nothing: bool = False
+) -> Callable[[Any], Any]:
     """Register the decorated function, which takes the outermost module, as pass `argument`.
 
     `description` is what `--help` of the tools says of it. The function fails the pass by raising:
     `PassFailure` becomes a diagnostic. Anything else arrives as itself where `run_passes` or
     `mlir_tile.lower` runs the pass; `PassManager.run` raises an `MLIRError` that says what was
-    raised and where. Registering a name again from Python replaces the function.
+    raised and where. The module is verified afterwards, unless the pass `changes_nothing`.
+    Registering a name again from Python replaces the function.
 
     Raises `TypeError` and `ValueError` for what is no name, or that of a pass of MLIR's.
     """
@@ -105,7 +108,7 @@ def register_pass(argument: str, description: str) -> Callable[[Any], Any]:
             return True
 
         if _is_new(argument, function, _passes.get(argument)):
-            _tile.register_pass(argument, description, run)
+            _tile.register_pass(argument, description, run, changes_nothing)
         _passes[argument] = function
         return function
 

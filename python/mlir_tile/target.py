@@ -90,7 +90,11 @@ def fault_of_target(chip: str, features: str) -> tuple[str, str] | None:
     return None
 
 
-@register_pass("tile-check-target", "Refuse gpu.modules whose own target cannot copy between CTAs")
+@register_pass(
+    "tile-check-target",
+    "Refuse gpu.modules whose own target cannot copy between CTAs",
+    changes_nothing=True,
+)
 def check_modules(module: ir.Operation) -> None:
     """Raise `PassFailure` at the first `gpu.module` with a target that LLVM would abort on."""
 

@@ -79,16 +79,12 @@ gpu.func @one_warp(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %
 // CHECK: nvvm.mapa
 // CHECK: nvvm.elect.sync
 // CHECK-COUNT-64: nvvm.cp.async.bulk.shared.cluster.shared.cta
-// CHECK: nvvm.mapa
-// CHECK: nvvm.mapa
 // CHECK: nvvm.elect.sync
 // CHECK: %[[END:.*]] = arith.constant 1 : index
 // CHECK: scf.for %{{.*}} to %[[END]] step
 // CHECK-COUNT-64: nvvm.cp.async.bulk.shared.cluster.shared.cta
 // CHECK: }
 // CHECK-COUNT-1: nvvm.cp.async.bulk.shared.cluster.shared.cta
-// CHECK: nvvm.mapa
-// CHECK: nvvm.mapa
 // CHECK: nvvm.elect.sync
 // CHECK: %[[OUTER:.*]] = arith.constant 4 : index
 // CHECK: scf.for %{{.*}} to %[[OUTER]] step

@@ -13,7 +13,7 @@ from mlir import ir
 from mlir.passmanager import PassManager
 
 import mlir_tile as mt
-from mlir_tile import legalize
+from mlir_tile import legalize, scripted
 from mlir_tile.legalize import copy_async
 from mlir_tile.scripted import run_passes
 
@@ -114,7 +114,7 @@ def test_after_an_exception_the_next_run_starts_clean(monkeypatch: pytest.Monkey
 def test_tile_opt_prints_the_traceback_and_fails() -> None:
     script = f"""
 import sys
-from mlir_tile import legalize
+from mlir_tile import legalize, scripted
 from tile_tools import opt
 def broken_pattern(op, rewriter):
     raise RuntimeError("cannot rewrite")
@@ -203,3 +203,21 @@ def test_an_exception_stays_in_its_thread(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(legalize.PATTERNS, "tile.copy_async", fails_in_wide_modules)
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(outcome, [1, 2] * 12)) == ["copied", "broken"] * 12
+
+
+@pytest.mark.parametrize("changes_nothing", [True, False])
+def test_a_pass_that_changes_nothing_is_not_verified(changes_nothing: bool) -> None:
+    name = f"test-drop-name-{changes_nothing}".lower()
+
+    @scripted.register_pass(name, "Break a gpu.module", changes_nothing=changes_nothing)
+    def drop_name(module: ir.Operation) -> None:
+        del module.regions[0].blocks[0].operations[0].attributes["sym_name"]
+
+    with mt.context():
+        module = ir.Module.parse("gpu.module @kernels {}")
+        manager = PassManager.parse(f"builtin.module({name})")
+        if changes_nothing:
+            manager.run(module.operation)
+        else:
+            with pytest.raises(ir.MLIRError, match="requires attribute 'sym_name'"):
+                manager.run(module.operation)

@@ -10,10 +10,12 @@ from typing import Any
 from mlir import ir
 from mlir.rewrite import PatternRewriter, RewritePatternSet, walk_and_apply_patterns
 
+from .. import _tile
 from ..scripted import PassFailure
 from .arrive import legalize_arrive
 from .copy_async import legalize_copy_async
 from .expect import legalize_expect
+from .values import shared_values
 from .wait import legalize_wait
 
 Pattern = Callable[[ir.OpView, PatternRewriter], None]
@@ -67,27 +69,9 @@ def legalize_to_nvvm(module: ir.Operation) -> None:
     patterns = RewritePatternSet()
     for name, pattern in PATTERNS.items():
         patterns.add(name, _guarded(pattern, failures))
-    walk_and_apply_patterns(module, patterns.freeze())
+    with shared_values():
+        walk_and_apply_patterns(module, patterns.freeze())
     if failures:
         raise failures[0]
-    refuse_leftovers(module)
-
-
-LEFT_TO_EXPAND_LAYOUT = {"tile.view", "tile.slice", "tile.offset", "tile.assume_multiple"}
-"""Ops on layouts, which `tile-expand-layout` rewrites with the types that they make."""
-
-
-def refuse_leftovers(module: ir.Operation) -> None:
-    """Raise `PassFailure` at the first tile op under `module` that no later pass rewrites."""
-    leftovers: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name.startswith("tile.") and op.name not in LEFT_TO_EXPAND_LAYOUT:
-            leftovers.append(op)
-            return ir.WalkResult.INTERRUPT
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
-    # Outside of the walk, which turns what its callback raises into an exception of its own.
-    if leftovers:
-        raise PassFailure(leftovers[0], f"'{leftovers[0].name}' op has no legalization")
+    if (left := _tile.first_unlowered(module)) is not None:
+        raise PassFailure(left, f"'{left.name}' op has no legalization")

@@ -12,6 +12,7 @@ from mlir.dialects import arith, llvm, memref, nvgpu, nvvm
 
 from .. import _tile
 from ..dialects.tile import LayoutAttr, OffsetOp
+from .values import Attributes, build, built_once, constant, index, made_once
 
 GEP_DYNAMIC = -(2**31)
 
@@ -31,7 +32,7 @@ class Side:
     def __init__(self, tile: ir.Value, start_bytes: int, swizzle: Sequence[int]) -> None:
         self.base, offset_bytes = base_and_offset(tile)
         self.start_bytes: Offset = start_bytes if offset_bytes is None else offset_bytes
-        self.swizzle = swizzle
+        self.swizzle = tuple(swizzle)
         if not swizzle:
             self.base, self.start_bytes = advance(self.base, self.start_bytes), 0
 
@@ -46,6 +47,7 @@ class Side:
         return advance(self.base, swizzled(plus(self.start_bytes, offset_bytes), self.swizzle))
 
 
+@built_once
 def base_and_offset(tile: ir.Value) -> tuple[ir.Value, ir.Value | None]:
     """Return the aligned pointer of `tile`, and its offset in bytes if only its value is known."""
     type_ = ir.MemRefType(tile.type)
@@ -61,11 +63,10 @@ def base_and_offset(tile: ir.Value) -> tuple[ir.Value, ir.Value | None]:
 
 def in_bytes(elements: ir.Value, type_: ir.MemRefType) -> ir.Value:
     """Return `elements`, an index, times the element size of `type_`."""
-    index = ir.IndexType.get()
     bits = element_bits(type_)
     if bits % 8:
-        return arith.divui(elements, arith.constant(index, 8 // bits))
-    return arith.muli(elements, arith.constant(index, bits // 8))
+        return arith.divui(elements, index(8 // bits))
+    return arith.muli(elements, index(bits // 8))
 
 
 def plus(a: Offset, b: Offset) -> Offset:
@@ -74,20 +75,22 @@ def plus(a: Offset, b: Offset) -> Offset:
         return a + b
     if a == 0 or b == 0:
         return b if isinstance(a, int) and a == 0 else a
-    index = ir.IndexType.get()
-    left, right = (arith.constant(index, x) if isinstance(x, int) else x for x in (a, b))
+    left, right = (index(x) if isinstance(x, int) else x for x in (a, b))
     return arith.addi(left, right)
 
 
 def swizzled(offset_bytes: Offset, swizzle: Sequence[int]) -> Offset:
-    """Return `offset_bytes` XOR its own bits, as `#tile.layout` defines a swizzle."""
+    """Return `offset_bytes` XOR its own bits, as `#tile.layout` defines a swizzle.
+
+    It is a constant, or of any integer type.
+    """
     bits, base, shift = swizzle
     mask = ((1 << bits) - 1) << base
     if isinstance(offset_bytes, int):
         return offset_bytes ^ (offset_bytes >> shift & mask)
-    index = ir.IndexType.get()
-    moved = arith.shrui(offset_bytes, arith.constant(index, shift))
-    return arith.xori(offset_bytes, arith.andi(moved, arith.constant(index, mask)))
+    type_ = offset_bytes.type
+    moved = arith.shrui(offset_bytes, constant(type_, shift))
+    return arith.xori(offset_bytes, arith.andi(moved, constant(type_, mask)))
 
 
 def element_bits(tile_type: ir.Type) -> int:
@@ -104,32 +107,46 @@ def pointer_to(address: ir.Value) -> ir.Value:
     return llvm.inttoptr(llvm.PointerType.get(3), address)
 
 
+@built_once
 def advance(pointer: ir.Value, offset_bytes: int | ir.Value) -> ir.Value:
-    """Return `pointer` moved by `offset_bytes`, a constant or an `index`."""
-    i8 = ir.IntegerType.get_signless(8)
+    """Return `pointer` moved by `offset_bytes`, a constant, an `index` or an `i32`."""
     if isinstance(offset_bytes, int):
-        if offset_bytes == 0:
-            return pointer
-        return llvm.getelementptr(
-            pointer.type, pointer, [], [offset_bytes], i8, llvm.GEPNoWrapFlags.none
-        )
-    i64 = ir.IntegerType.get_signless(64)
-    moved = arith.index_cast(i64, offset_bytes)
-    return llvm.getelementptr(
-        pointer.type, pointer, [moved], [GEP_DYNAMIC], i8, llvm.GEPNoWrapFlags.none
-    )
+        return element_pointer(pointer, offset_bytes) if offset_bytes else pointer
+    if isinstance(offset_bytes.type, ir.IndexType):
+        offset_bytes = arith.index_cast(ir.IntegerType.get_signless(64), offset_bytes)
+    return element_pointer(pointer, GEP_DYNAMIC, offset_bytes)
 
 
+def element_pointer(pointer: ir.Value, constant_bytes: int, *moved: ir.Value) -> ir.Value:
+    """Build a `getelementptr` over bytes."""
+    return build(
+        "llvm.getelementptr",
+        [pointer, *moved],
+        [pointer.type],
+        over_bytes(constant_bytes),
+    ).result
+
+
+@made_once
+def over_bytes(constant_bytes: int) -> Attributes:
+    """Return the attributes of a `getelementptr` that counts in bytes."""
+    i8 = ir.TypeAttr.get(ir.IntegerType.get_signless(8))
+    return {"rawConstantIndices": ir.DenseI32ArrayAttr.get([constant_bytes]), "elem_type": i8}
+
+
+@built_once
 def mapped(pointer: ir.Value, rank: ir.Value) -> ir.Value:
     """Return the counterpart of `pointer` in CTA `rank` of the cluster (`mapa`)."""
     return nvvm.mapa(llvm.PointerType.get(7), pointer, rank)
 
 
+@built_once
 def own_barrier(barriers: ir.Value, index: ir.Value) -> ir.Value:
     """Return the address of a barrier of the CTA's own."""
     return pointer_to(nvgpu.mbarrier_get(ir.IntegerType.get_signless(64), barriers, index))
 
 
+@built_once
 def mapped_barrier(barriers: ir.Value, index: ir.Value, rank: ir.Value) -> ir.Value:
     """Return the counterpart of `barriers[index]` in CTA `rank`, as the type that the copy wants.
 

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from mlir import ir
-from mlir.dialects import arith, nvvm, scf
+from mlir.dialects import arith, scf
 
 from ..dialects import tile
 from .addresses import Offset, Side, mapped_barrier, plus
 from .threads import one_thread_of
+from .values import build, i32, index
 
 MAX_WRITTEN_OUT = 64
 """Copies that are written out; around more there is a loop, whose rounds cost time of their own."""
@@ -30,17 +31,15 @@ def issue(op: tile.CopyAsyncOp) -> None:
     The addresses are computed by all of them, so that they are uniform in the warp.
     """
     plan = op.plan
-    i32 = ir.IntegerType.get_signless(32)
     src = Side(op.src, plan.src_start, plan.src_swizzle)
     dst = Side(op.dst, plan.dst_start, plan.dst_swizzle)
     dst.map_to(op.rank)
     barrier = mapped_barrier(op.barriers, op.barrier_index, op.rank)
-    chunk_bytes = arith.constant(i32, plan.chunk_bytes)
+    chunk_bytes = i32(plan.chunk_bytes)
     with one_thread_of(op):
         for src_bytes, dst_bytes in chunk_offsets(plan):
-            nvvm.cp_async_bulk_shared_cluster_shared_cta(
-                dst.at(dst_bytes), src.at(src_bytes), barrier, chunk_bytes
-            )
+            operands = [dst.at(dst_bytes), src.at(src_bytes), barrier, chunk_bytes]
+            build("nvvm.cp.async.bulk.shared.cluster.shared.cta", operands)
 
 
 def chunk_offsets(plan: tile.CopyPlanAttr) -> Iterator[tuple[Offset, Offset]]:
@@ -76,9 +75,7 @@ def loop_nest(
     (extent, src_step, dst_step), *inner_loops = loops
     taken = 1 if inner_loops else MAX_WRITTEN_OUT // len(points)
     rounds = extent // taken
-    index = ir.IndexType.get()
-    first, last, step = (arith.constant(index, bound) for bound in (0, rounds, 1))
-    loop = scf.ForOp(first, last, step)
+    loop = scf.ForOp(index(0), index(rounds), index(1))
     loop.operation.attributes["loop_annotation"] = ir.Attribute.parse(ROLLED)
     with ir.InsertionPoint(loop.body):
         inner_src = plus(src, steps_of(loop.induction_variable, taken * src_step))
@@ -94,4 +91,4 @@ def loop_nest(
 
 def steps_of(count: ir.Value, step_bytes: int) -> ir.Value:
     """Return `count * step_bytes`, an index."""
-    return arith.muli(count, arith.constant(ir.IndexType.get(), step_bytes))
+    return arith.muli(count, index(step_bytes))

@@ -17,9 +17,10 @@ VARIANTS: dict[str, Callable[[tile.CopyAsyncOp], None]] = {
 
 def legalize_copy_async(op: tile.CopyAsyncOp, rewriter: PatternRewriter) -> None:
     """Replace `op` by what the variant of its plan issues."""
-    if op.plan is None:
+    plan = op.plan
+    if plan is None:
         raise PassFailure(op, "'tile.copy_async' op has no plan", "run tile-analyze-layout first")
-    if op.plan.count:
+    if plan.count:
         with rewriter.ip, op.location:
-            VARIANTS[op.plan.variant](op)
+            VARIANTS[plan.variant](op)
     rewriter.erase_op(op.operation)

@@ -4,11 +4,12 @@
 import math
 
 from mlir import ir
-from mlir.dialects import arith, nvgpu
+from mlir.dialects import nvgpu
 from mlir.rewrite import PatternRewriter
 
 from ..dialects import tile
 from .addresses import element_bits
+from .values import index
 
 
 def legalize_expect(op: tile.ExpectOp, rewriter: PatternRewriter) -> None:
@@ -16,8 +17,7 @@ def legalize_expect(op: tile.ExpectOp, rewriter: PatternRewriter) -> None:
     expected_bytes = sum(tile_bytes(destination.type) for destination in op.destinations)
     with rewriter.ip, op.location:
         if expected_bytes:
-            count = arith.constant(ir.IndexType.get(), expected_bytes)
-            nvgpu.mbarrier_arrive_expect_tx(op.barriers, count, op.barrier_index)
+            nvgpu.mbarrier_arrive_expect_tx(op.barriers, index(expected_bytes), op.barrier_index)
         else:
             nvgpu.mbarrier_arrive(op.barriers, op.barrier_index)
     rewriter.erase_op(op.operation)

@@ -5,14 +5,13 @@ A thread takes several copies, a known distance apart. What is the same for all 
 once; the rest is, where the extents allow, a constant.
 """
 
-from collections.abc import Sequence
 from typing import TypeAlias
 
 from mlir import ir
 from mlir.dialects import arith
 
-from ..builders import i32
 from ..dialects import tile
+from .values import built_once, i32
 
 Index: TypeAlias = int | ir.Value
 """A constant, or an `i32`."""
@@ -22,8 +21,9 @@ Place: TypeAlias = tuple[Index, int]
 UNKNOWN = 2**31
 
 
+@built_once
 def places_of(
-    plan: tile.CopyPlanAttr, first: ir.Value, stride: int, counts: Sequence[int]
+    plan: tile.CopyPlanAttr, first: ir.Value, stride: int, counts: tuple[int, ...]
 ) -> list[tuple[Place, Place]]:
     """Return the offsets in source and destination of the copies `first + count`.
 

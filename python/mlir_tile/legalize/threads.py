@@ -7,24 +7,31 @@ from contextlib import contextmanager
 from mlir import ir
 from mlir.dialects import arith, gpu, nvvm
 
-from ..builders import i32, if_true
+from ..builders import if_true
 from ..dialects import tile
+from .values import built_once, i32
 
 LANES = 32
 
 
 def thread_in(op: tile.CopyAsyncOp) -> ir.Value:
     """Return the number of the thread among those that execute `op`, an `i32`."""
-    type_ = ir.IntegerType.get_signless(32)
-    if op.issue.value == "warp":
-        return nvvm.read_ptx_sreg_laneid(type_)
-    return thread_in_block(op.operation)
+    return lane() if op.issue.value == "warp" else thread_in_block(known_block_size())
 
 
-def thread_in_block(op: ir.Operation) -> ir.Value:
-    """Return the linear number of the thread in its CTA, an `i32`: x + y * dx + z * dx * dy."""
+@built_once
+def lane() -> ir.Value:
+    """Return the number of the thread in its warp, an `i32`."""
+    return nvvm.read_ptx_sreg_laneid(ir.IntegerType.get_signless(32))
+
+
+@built_once
+def thread_in_block(sizes: tuple[int, ...] | None) -> ir.Value:
+    """Return the linear number of the thread in its CTA, an `i32`: x + y * dx + z * dx * dy.
+
+    `sizes` are the extents of the CTA, where they are known.
+    """
     type_ = ir.IntegerType.get_signless(32)
-    sizes = known_block_size(op)
     linear: ir.Value | None = None
     for dimension in reversed([gpu.Dimension.x, gpu.Dimension.y, gpu.Dimension.z]):
         known = sizes[int(dimension)] if sizes else None
@@ -40,13 +47,14 @@ def thread_in_block(op: ir.Operation) -> ir.Value:
     return i32(0) if linear is None else linear
 
 
-def known_block_size(op: ir.Operation) -> list[int] | None:
-    """Return `known_block_size` of the function around `op`, or None without one."""
-    parent = op.parent
+@built_once
+def known_block_size() -> tuple[int, ...] | None:
+    """Return `known_block_size` of the function that is built in, or None without one."""
+    parent = ir.InsertionPoint.current.block.owner.operation
     while parent is not None:
         if parent.name == "gpu.func":
             known = parent.attributes.get("known_block_size")
-            return None if known is None else list(ir.DenseI32ArrayAttr(known))
+            return None if known is None else tuple(ir.DenseI32ArrayAttr(known))
         parent = parent.parent
     return None
 
@@ -62,12 +70,12 @@ def one_thread_of(op: tile.CopyAsyncOp) -> Iterator[None]:
         yield
         return
     elected = ir.IntegerType.get_signless(1)
-    sizes = known_block_size(op.operation)
+    sizes = known_block_size()
     if op.issue.value == "warp" or (sizes and sizes[0] * sizes[1] * sizes[2] == LANES):
         with if_true(nvvm.elect_sync(elected)):
             yield
         return
-    thread = thread_in_block(op.operation)
+    thread = thread_in_block(sizes)
     with (
         if_true(arith.cmpi(arith.CmpIPredicate.ult, thread, i32(LANES))),
         if_true(nvvm.elect_sync(elected)),

@@ -7,6 +7,7 @@ from mlir.rewrite import PatternRewriter
 
 from ..dialects import tile
 from .addresses import own_barrier
+from .values import constant, index
 
 SUSPEND_NS = 10_000_000
 """How long the hardware may suspend the thread for one try of upstream's loop."""
@@ -16,8 +17,9 @@ def legalize_wait(op: tile.WaitOp, rewriter: PatternRewriter) -> None:
     """Replace `op` by upstream's wait, or by a loop of ours for what that one cannot say."""
     with rewriter.ip, op.location:
         if op.max_spins is None and op.scope.value == "cta":
-            ticks = arith.constant(ir.IndexType.get(), SUSPEND_NS)
-            nvgpu.mbarrier_try_wait_parity(op.barriers, op.parity, ticks, op.barrier_index)
+            nvgpu.mbarrier_try_wait_parity(
+                op.barriers, op.parity, index(SUSPEND_NS), op.barrier_index
+            )
         else:
             spin(op)
     rewriter.erase_op(op.operation)
@@ -29,7 +31,7 @@ def spin(op: tile.WaitOp) -> None:
     barrier = own_barrier(op.barriers, op.barrier_index)
     parity = arith.extui(i32, op.parity)
     bound = None if op.max_spins is None else ir.IntegerAttr(op.max_spins).value
-    failures = [] if bound is None else [arith.constant(i32, 0)]
+    failures = [] if bound is None else [constant(i32, 0)]
     loop = scf.WhileOp([value.type for value in failures], failures)
     types = [value.type for value in failures]
     before = loop.before.blocks.append(*types)
@@ -37,13 +39,13 @@ def spin(op: tile.WaitOp) -> None:
     with ir.InsertionPoint(before):
         scope = nvvm.MemScopeKind.CLUSTER if op.scope.value == "cluster" else None
         done = nvvm.mbarrier_try_wait(i1, barrier, parity, scope=scope)
-        again = arith.xori(done, arith.constant(i1, 1))
+        again = arith.xori(done, constant(i1, 1))
         scf.condition(again, before.arguments)
     with ir.InsertionPoint(after):
         counted = []
         if bound is not None:
-            counted = [arith.addi(after.arguments[0], arith.constant(i32, 1))]
-            trap_if(arith.cmpi(arith.CmpIPredicate.uge, counted[0], arith.constant(i32, bound)))
+            counted = [arith.addi(after.arguments[0], constant(i32, 1))]
+            trap_if(arith.cmpi(arith.CmpIPredicate.uge, counted[0], constant(i32, bound)))
         scf.yield_(counted)
 
 

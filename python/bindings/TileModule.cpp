@@ -6,6 +6,7 @@
 #include "lib/Analysis/Banks.h"
 #include "lib/Analysis/DeclaredVariant.h"
 #include "lib/Analysis/ValueFacts.h"
+#include "python/bindings/KnownLaunch.h"
 #include "python/bindings/LayoutAttr.h"
 #include "python/bindings/ScriptedPass.h"
 #include "python/bindings/Watch.h"
@@ -174,6 +175,8 @@ static void describe(nb::module_ &m, const char *name, const char *text) {
 
 NB_MODULE(_tile, m) {
   m.doc() = "The compiled part of mlir_tile";
+  // Kernels may live as long as the process.
+  nb::set_leak_warnings(false);
   defineCopyPlan(m);
   describe(m, "CopyPlanAttr",
            "How a tile is cut into hardware copies, in bytes: what "
@@ -187,6 +190,7 @@ NB_MODULE(_tile, m) {
   defineScope(m);
   describe(m, "ScopeAttr",
            "Whose ordinary accesses a tile.arrive or tile.wait orders.");
+  tile::defineKnownLaunch(m);
   tile::registerPasses();
 
   m.def(

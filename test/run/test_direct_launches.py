@@ -15,7 +15,8 @@ import pytest
 from fake_tensors import CupyArray, Dlpack, Interface, TorchTensor, on_device, words
 from kernel_programs import kernel
 
-from mlir_tile.runtime import DeviceUnavailable, LaunchError
+from mlir_tile.runtime import DeviceUnavailable, LaunchError, tensors
+from mlir_tile.runtime import kernel as kernel_module
 
 
 def parameters(array: np.ndarray[Any, Any], offset: int = 0) -> list[int]:
@@ -83,6 +84,24 @@ def test_the_second_launch_does_nothing_but_launch(program, fake, streams) -> No
         "cuCtxPopCurrent",
         "cuLaunchKernelEx",
     }
+
+
+@pytest.mark.parametrize("form", [TorchTensor, CupyArray])
+def test_whose_a_tensor_is_is_asked_once(
+    form: Any, monkeypatch: pytest.MonkeyPatch, program, fake, streams
+) -> None:
+    asked: list[Any] = []
+
+    def owner_of(value: Any) -> str:
+        asked.append(value)
+        return tensors.owner_of(value)
+
+    monkeypatch.setattr(kernel_module, "owner_of", owner_of)
+    a, b = (form(on_device(fake, np.zeros((4, 8), np.float32))) for _ in range(2))
+    launch = kernel("dense")[1, 1]
+    for _ in range(3):
+        launch(a, b, 0.5)
+    assert asked == [a, b]
 
 
 @pytest.mark.parametrize("extent", [0, 1])

@@ -2,8 +2,8 @@
 """Stage run: launch a kernel of a compiled module on device tensors, without host code and copies.
 
 A launch that has been made before with tensors of the same layout only reads their pointers, packs
-the kernel's parameters into bytes, and calls the run-time library once. What is new is checked
-first, against the types that the kernel had before it was lowered.
+the kernel's parameters into bytes, and calls the run-time library once, in C++ (`KnownLaunch`).
+What is new is checked first, against the types that the kernel had before it was lowered.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ import contextlib
 import ctypes
 import weakref
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
+from mlir_tile._tile import KnownArguments, KnownLaunch
 from mlir_tile.runtime.devices import CURRENT, device_info, resolve_device
 from mlir_tile.runtime.driver_emulator import Session
 from mlir_tile.runtime.emulation import run_emulated
 from mlir_tile.runtime.errors import Launch, LaunchError
 from mlir_tile.runtime.kernel_signature import KernelSignature
 from mlir_tile.runtime.library import DirectLaunch, Failure, cuda_driver, library
-from mlir_tile.runtime.parameters import Parameters, Place
+from mlir_tile.runtime.parameters import Parameters
 from mlir_tile.runtime.signature import is_on_gpu
 from mlir_tile.runtime.streams import LEGACY, current_stream_of, stream_handle
-from mlir_tile.runtime.tensors import Tensor, fast_reader, owner_of, read_tensor
+from mlir_tile.runtime.tensors import FAST_READERS, Tensor, owner_of, read_tensor
 from mlir_tile.validation import integer, seconds
 
 __all__ = ["BoundKernel", "Kernel", "KernelImage"]
@@ -48,15 +48,6 @@ class KernelImage:
             self.handle = runtime.mgpuModuleLoad(image, len(image))
         # At the end of the process the driver cleans up itself.
         weakref.finalize(self, runtime.mgpuModuleUnload, self.handle).atexit = False
-
-
-@dataclass(frozen=True)
-class _Known:
-    """What has been found out about arguments of certain layouts."""
-
-    places: tuple[Place | None, ...]
-    device: int
-    current_stream: Callable[[int], int]
 
 
 class Settings(NamedTuple):
@@ -119,7 +110,7 @@ class Kernel:
         name = signature.name.encode()
         self._handle = library().tile_runtime_kernel(image.handle, name)
         self.parameters = Parameters(signature)
-        self._known: dict[tuple[Hashable, ...], _Known] = {}
+        self._known: dict[tuple[Hashable, ...], KnownArguments] = {}
         self._readers: dict[type, Callable[[Any], tuple[int, Hashable]]] = {}
         self._bound: dict[Hashable, BoundKernel] = {}
 
@@ -167,16 +158,14 @@ class Kernel:
             if library().tile_runtime_load(cuda_driver(), self._handle, where):
                 throw_failure()
 
-    def reader_of(self, value: Any) -> Callable[[Any], tuple[int, Hashable]] | None:
-        """Return what reads pointer and layout of tensors like `value`, if both can be had fast."""
-        reader = fast_reader(value)
-        if reader is not None:
-            self._readers[type(value)] = reader
-        return reader
-
-    def remember(self, key: tuple[Hashable, ...], known: _Known) -> None:
-        """Let arguments with the layouts `key`, `known` now, be launched without checks."""
-        _remember(self._known, key, known)
+    def remember(self, values: tuple[Any, ...], owner: str, known: KnownArguments) -> None:
+        """Let arguments with the layouts of `values`, which `owner` made, be launched unchecked."""
+        layouts: list[Hashable] = [None] * len(values)
+        for number in self.parameters.memrefs:
+            read = FAST_READERS[owner]
+            self._readers[type(values[number])] = read
+            layouts[number] = read(values[number])[1]
+        _remember(self._known, tuple(layouts), known)
 
     def runs_on_emulator(self, values: tuple[Any, ...]) -> bool:
         """Whether the arguments `values` go to the emulator.
@@ -223,12 +212,7 @@ class BoundKernel:
         self._launch = own
         self._address = ctypes.addressof(own)
         self._stream: int | None = None
-        # Bound once: these are looked up at every launch.
-        self._run = library().tile_runtime_launch
-        self._scalars = kernel.parameters.scalars
-        self._readers = kernel._readers
-        self._known = kernel._known
-        self._pack = kernel.parameters.pack
+        self._launch_known = self._known_launch()
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise _stays(self._kernel)
@@ -240,7 +224,20 @@ class BoundKernel:
         bound = object.__new__(BoundKernel)
         bound.__dict__.update(self.__dict__)
         bound._stream = stream_handle(stream)
+        bound._launch_known = bound._known_launch()
         return bound
+
+    def _known_launch(self) -> Callable[[tuple[Any, ...]], int]:
+        """Return what launches with arguments that the kernel knows."""
+        kernel = self._kernel
+        return KnownLaunch(
+            run=_address_of(library().tile_runtime_launch),
+            shape=self._address,
+            converters=tuple(kernel.parameters.scalars),
+            readers=kernel._readers,
+            known=kernel._known,
+            stream=self._stream,
+        ).launch
 
     def __call__(self, *values: Any) -> None:
         """Launch with these arguments, as the class `Kernel` says.
@@ -249,60 +246,30 @@ class BoundKernel:
         cannot be, both before anything runs. An error of the kernel itself arrives where its
         library next waits for the device.
         """
-        kernel, readers, scalars = self._kernel, self._readers, self._scalars
-        if len(values) != len(scalars):
-            raise kernel.parameters.wrong_count(len(values))
-        given: list[Any] = []
-        key: list[Hashable] = []
-        for convert, value in zip(scalars, values):  # noqa: B905 (equal, and called often)
-            if convert is not None:
-                given.append(convert(value))
-                key.append(None)
-                continue
-            reader = readers.get(type(value)) or kernel.reader_of(value)
-            if reader is None:
-                return self._check_and_launch(values, None)
-            pointer, layout = reader(value)
-            given.append(pointer)
-            key.append(layout)
-        layouts = tuple(key)
-        known = self._known.get(layouts)
-        if known is None:
-            return self._check_and_launch(values, layouts)
-        fields: list[Any] = []
-        for value, place in zip(given, known.places):  # noqa: B905
-            if place is None:
-                fields.append(value)
-            elif value & place.misaligned_bits:
-                return self._check_and_launch(values, layouts)
-            else:
-                fields += (value, (value - place.offset_bytes) & _WORD, place.tail)
-        stream = self._stream
-        if stream is None:
-            stream = known.current_stream(known.device)
-        if self._run(cuda_driver(), self._address, known.device, stream, self._pack(*fields)):
+        failed = self._launch_known(values)
+        if failed == _NOT_KNOWN:
+            self._check_and_launch(values)
+        elif failed:
             throw_failure()
-        return None
 
-    def _check_and_launch(
-        self, values: tuple[Any, ...], layouts: tuple[Hashable, ...] | None
-    ) -> None:
+    def _check_and_launch(self, values: tuple[Any, ...]) -> None:
         kernel = self._kernel
         parameters = kernel.parameters
+        if len(values) != len(parameters.scalars):
+            raise parameters.wrong_count(len(values))
         if kernel.runs_on_emulator(values):
             return self._emulate(values)
-        if any(owner_of(values[number]) == "" for number in parameters.memrefs):
-            layouts = None  # their streams and their places may differ every time
+        owners = {number: owner_of(values[number]) for number in parameters.memrefs}
         driver = cuda_driver()
-        tensors, stream = self._read(values, driver)
+        tensors, stream = self._read(values, owners, driver)
         device = self._device({n: tensor.device for n, tensor in tensors.items()})
         places = parameters.places(tensors)
-        owners = [owner_of(values[number]) for number in parameters.memrefs]
-        known = _Known(places, device, current_stream_of(owners[0] if owners else ""))
-        # Tensors of two libraries, whose current streams may come to differ, are compared each
-        # time.
-        if layouts is not None and len(set(owners)) < 2:
-            kernel.remember(layouts, known)
+        # The streams and the places of other tensors may differ every time, and the current
+        # streams of two libraries may come to differ.
+        if "" not in owners.values() and len(set(owners.values())) < 2:
+            owner = next(iter(owners.values()), "")
+            known = KnownArguments(places, driver, device, current_stream_of(owner))
+            kernel.remember(values, owner, known)
         if stream is None:
             stream = LEGACY
         for other in {t.stream for t in tensors.values()} - {None, stream}:
@@ -317,24 +284,25 @@ class BoundKernel:
             else:
                 pointer = tensors[number].pointer
                 fields += (pointer, (pointer - place.offset_bytes) & _WORD, place.tail)
-        if self._run(driver, self._address, device, stream, self._pack(*fields)):
+        packed = parameters.pack(*fields)
+        if library().tile_runtime_launch(driver, self._address, device, stream, packed):
             throw_failure()
         return None
 
-    def _read(self, values: tuple[Any, ...], driver: int) -> tuple[dict[int, Tensor], int | None]:
+    def _read(
+        self, values: tuple[Any, ...], owners: dict[int, str], driver: int
+    ) -> tuple[dict[int, Tensor], int | None]:
         """Return the tensors by argument number, and the stream that the launch goes to."""
         parameters = self._kernel.parameters
         tensors: dict[int, Tensor] = {}
         late = []
-        for number in parameters.memrefs:
-            value = values[number]
-            owner = owner_of(value)
+        for number, owner in owners.items():
+            value, where = values[number], parameters.where(number)
             if not owner and hasattr(value, "__dlpack__"):
                 late.append(number)  # to be told the stream
             else:
-                tensors[number] = read_tensor(value, parameters.where(number), driver, self._stream)
+                tensors[number] = read_tensor(value, owner, where, driver, self._stream)
         device = self._device({n: tensor.device for n, tensor in tensors.items()})
-        owners = {number: owner_of(values[number]) for number in tensors}
         streams = {
             f"{parameters.where(number)} ({owner})": current_stream_of(owner)(device)
             for number, owner in owners.items()
@@ -351,7 +319,8 @@ class BoundKernel:
             named = (t.stream for t in tensors.values() if t.stream is not None)
             stream = next(iter(streams.values()), next(named, None))
         for number in late:
-            tensors[number] = read_tensor(values[number], parameters.where(number), driver, stream)
+            where = parameters.where(number)
+            tensors[number] = read_tensor(values[number], "", where, driver, stream)
         return tensors, stream
 
     def _device(self, devices: dict[int, int | None]) -> int:
@@ -376,13 +345,13 @@ class BoundKernel:
         if self._stream is not None:
             raise ValueError("stream must be None on the emulator, which has no streams")
         fields, spans = kernel.parameters.of_host_arrays(values)
-        packed = self._pack(*fields)
+        packed = kernel.parameters.pack(*fields)
 
         def run(driver: int, session: Any) -> Failure:
             for first, size in spans:
                 session.device.map_host(first, size)
             failure = Failure()
-            if self._run(driver, self._address, 0, None, packed):
+            if library().tile_runtime_launch(driver, self._address, 0, None, packed):
                 library().tile_runtime_failure(ctypes.byref(failure))
             return failure
 
@@ -410,6 +379,7 @@ def _stays(kernel: Kernel) -> TypeError:
 
 
 _WORD = (1 << 64) - 1
+_NOT_KNOWN = -1  # as a `KnownLaunch` returns it
 
 
 def throw_failure() -> None:
@@ -426,6 +396,12 @@ def throw_failure() -> None:
             launch=failure.launch(),
         )
     failure.throw()
+
+
+def _address_of(function: Any) -> int:
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    return address
 
 
 def _remember(known: dict[Any, Any], key: Hashable, value: Any) -> None:

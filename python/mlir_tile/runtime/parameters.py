@@ -10,8 +10,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mlir_tile.runtime.dtypes import element_bytes, is_same_name
 from mlir_tile.runtime.kernel_signature import KernelSignature
@@ -21,8 +20,7 @@ from mlir_tile.runtime.tensors import Tensor
 __all__ = ["Parameters", "Place"]
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """What a memref's parameters are beside its pointer.
 
     `tail` is offset, sizes and strides as bytes; `offset_bytes` lie before the first element, and a

@@ -19,7 +19,7 @@ from mlir_tile.runtime.dlpack import CUDA, CUDA_MANAGED, dense, read_capsule
 from mlir_tile.runtime.library import library
 from mlir_tile.runtime.streams import LEGACY, normal
 
-__all__ = ["Tensor", "element_of", "fast_reader", "owner_of", "read_tensor"]
+__all__ = ["FAST_READERS", "Tensor", "element_of", "owner_of", "read_tensor"]
 
 _ELEMENTS = {
     "bool": "i1",
@@ -66,14 +66,6 @@ def element_of(dtype: str) -> str:
     return _ELEMENTS.get(dtype, dtype)
 
 
-def fast_reader(value: Any) -> Callable[[Any], tuple[int, Hashable]] | None:
-    """Return what gives the pointer and the layout of such a tensor fast, if anything does.
-
-    Equal layouts are those of tensors that a kernel takes or refuses alike; see `read_tensor`.
-    """
-    return {"torch": _read_torch, "cupy": _read_cupy}.get(owner_of(value))
-
-
 def _read_torch(tensor: Any) -> tuple[int, Hashable]:
     # Such a tensor's memory does not hold its values, or must not be written behind its back.
     return tensor.data_ptr(), (
@@ -90,13 +82,20 @@ def _read_cupy(array: Any) -> tuple[int, Hashable]:
     return data.ptr, (array.dtype, array.shape, array.strides, data.device_id)
 
 
-def read_tensor(value: Any, where: str, driver: int, stream: int | None) -> Tensor:
-    """Return a tensor in device memory; DLPack gets the stream of the launch.
+FAST_READERS: dict[str, Callable[[Any], tuple[int, Hashable]]] = {
+    "torch": _read_torch,
+    "cupy": _read_cupy,
+}
+"""What gives the pointer and the layout of an owner's tensors fast. Equal layouts are those of
+tensors that a kernel takes or refuses alike; see `read_tensor`."""
+
+
+def read_tensor(value: Any, owner: str, where: str, driver: int, stream: int | None) -> Tensor:
+    """Return a tensor in device memory, of that `owner`; DLPack gets the stream of the launch.
 
     Raises `TypeError` for anything else, in words that name `where` it was passed, and for what its
     library does not give away.
     """
-    owner = owner_of(value)
     try:
         if owner == "torch":
             return _torch(value, where)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The argument forms of the command line: arrays, numbers, raw bytes.
+"""The argument forms of `--arg`: arrays, numbers, raw bytes; and how `--expect` compares them.
 
     A.npy                    the array in the file
     zeros:128x64xf16         zeros
@@ -11,14 +11,16 @@
 
 `iota` holds exact values only: integers wrap, and floats count modulo the first power of two after
 which their type skips integers (2048 for f16). `random` draws floats from [-1, 1) and integers from
-the whole range of their type. `tile-run` has the same arrays for the same text, but those of bf16
-are held here as their bits.
+the whole range of their type. `tile-run` reads the same forms here, with the types that it knows;
+where there is no dtype for bf16, an array of it holds its bits.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,21 +33,31 @@ _INTEGERS: dict[str, Any] = {
     for prefix, name in (("i", "int"), ("s", "int"), ("u", "uint"))
     for bits in (8, 16, 32, 64)
 } | {"index": np.dtype("int64")}
-_FLOATS: dict[str, Any] = {f"f{bits}": np.dtype(f"float{bits}") for bits in (16, 32, 64)}
-_TYPES: dict[str, Any] = {
-    "i1": np.dtype("bool"), **_INTEGERS, **_FLOATS, "bf16": np.dtype("uint16"),
-}  # fmt: skip
-# How many integers from 0 on a float type holds before it skips one.
-_EXACT = {"bf16": 2**8, "f16": 2**11, "f32": 2**24, "f64": 2**53}
+_BITS = np.dtype("uint16")
+TYPES: dict[str, Any] = {
+    "i1": np.dtype("bool"),
+    **_INTEGERS,
+    **{f"f{bits}": np.dtype(f"float{bits}") for bits in (16, 32, 64)},
+    "bf16": _BITS,
+}
+"""What an array of each type is held as."""
 _ARRAY = re.compile(r"(zeros|iota|random(?::(\d+))?):((?:\d+x)*)([a-zA-Z]\w*)")
+_MOST_DIMENSIONS = 32  # what every NumPy has
 _TYPED = re.compile(r"([a-z]+\d*):(.+)")
 
 
-def parse_argument(text: str) -> Any:
-    """Return the array, NumPy scalar, number or bytes that `text` stands for; raises Error."""
+def parse_argument(text: str, types: Mapping[str, Any] = TYPES) -> Any:
+    """Return the array, NumPy scalar, number or bytes that `text` stands for; raises Error.
+
+    `types` has the dtype of each type that `text` may name.
+    """
     match = _ARRAY.fullmatch(text)
     if match is not None:
-        return _array(text, match.group(1), match.group(2), match.group(3), match.group(4))
+        form, seed, extents, kind = match.groups()
+        try:
+            return _array(text, form, seed, extents, kind, types)
+        except (MemoryError, OverflowError):
+            raise Error(f"argument '{text}' does not fit into memory") from None
     if text.endswith(".npy"):
         return _load(text)
     if text.startswith("hex:"):
@@ -55,7 +67,7 @@ def parse_argument(text: str) -> Any:
             raise Error(f"argument '{text}' must have pairs of hexadecimal digits") from None
     typed = _TYPED.fullmatch(text)
     if typed is not None and typed.group(1) not in ("zeros", "iota", "random"):
-        return _typed(text, typed.group(1), typed.group(2))
+        return _typed(text, typed.group(1), typed.group(2), types)
     return _number(text, text)
 
 
@@ -72,46 +84,73 @@ def _load(text: str) -> Any:
     return array
 
 
-def _array(text: str, form: str, seed: str | None, shape_text: str, kind: str) -> Any:
-    if kind not in _TYPES:
-        raise Error(f"argument '{text}' has an unknown type '{kind}', known: {', '.join(_TYPES)}")
-    extents = [n for n in shape_text.split("x") if n]
-    longest = max(map(len, extents), default=0)
-    shape = tuple(map(int, extents)) if longest < 19 else (10**19,)
+def _array(
+    text: str, form: str, seed: str | None, extents: str, kind: str, types: Mapping[str, Any]
+) -> Any:
+    dtype = _dtype(text, kind, types)
+    lengths = [n for n in extents.split("x") if n]
+    shape = tuple(map(int, lengths)) if max(map(len, lengths), default=0) < 19 else (10**19,)
     # NumPy multiplies extents without asking whether another one is 0.
-    if len(shape) > 32 or math.prod(max(extent, 1) for extent in shape) > 1 << 31:
-        raise Error(f"argument '{text}' must have at most 32 dimensions and {1 << 31} elements")
-    dtype = _TYPES[kind]
+    needed = math.prod(max(extent, 1) for extent in shape) * dtype.itemsize
+    if len(shape) > _MOST_DIMENSIONS or needed > physical_bytes():
+        raise Error(
+            f"argument '{text}' must have at most {_MOST_DIMENSIONS} dimensions and "
+            f"{physical_bytes()} bytes, the memory of this machine"
+        )
     if form == "zeros":
         return np.zeros(shape, dtype=dtype)
     if form == "iota":
-        return _iota(math.prod(shape), kind).reshape(shape)
+        return _iota(math.prod(shape), kind, dtype).reshape(shape)
     generator = np.random.default_rng(int(seed or 0))
-    if kind == "i1":
+    if dtype.kind == "b":
         return generator.integers(0, 2, shape).astype(dtype)
-    if kind in _INTEGERS:
+    if _is_integer(kind, dtype):
         limits = np.iinfo(dtype)
         return generator.integers(limits.min, limits.max, shape, dtype, endpoint=True)
-    return _rounded(generator.uniform(-1, 1, shape), kind)
+    return _rounded(generator.uniform(-1, 1, shape), kind, dtype)
 
 
-def _iota(count: int, kind: str) -> Any:
+def physical_bytes() -> int:
+    """Return the memory of the machine: what is larger could be given, but not be filled."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _dtype(text: str, kind: str, types: Mapping[str, Any]) -> Any:
+    if kind not in types:
+        raise Error(f"argument '{text}' has an unknown type '{kind}', known: {', '.join(types)}")
+    return types[kind]
+
+
+def _is_integer(kind: str, dtype: Any) -> bool:
+    return dtype.kind in "iu" and kind != "bf16"
+
+
+def _iota(count: int, kind: str, dtype: Any) -> Any:
     numbers = np.arange(count, dtype=np.int64)
-    if kind == "i1":
-        return (numbers % 2).astype(np.bool_)
-    if kind in _INTEGERS:
-        return numbers.astype(_INTEGERS[kind])
-    return _rounded(numbers % _EXACT[kind], kind)
+    if dtype.kind == "b":
+        return (numbers % 2).astype(dtype)
+    if _is_integer(kind, dtype):
+        return numbers.astype(dtype)
+    return _rounded(numbers % _exact_count(kind, dtype), kind, dtype)
 
 
-def _rounded(values: Any, kind: str) -> Any:
+def _exact_count(kind: str, dtype: Any) -> int:
+    """Return how many integers from 0 on a float type holds before it skips one."""
+    if kind == "bf16":
+        return 1 << 8
+    digits = 0
+    while digits < 53 and float(np.asarray(2.0**digits + 1).astype(dtype)) == 2.0**digits + 1:
+        digits += 1
+    return 1 << digits
+
+
+def _rounded(values: Any, kind: str, dtype: Any) -> Any:
     """Round numbers to a float type."""
-    if kind != "bf16":
-        with np.errstate(all="ignore"):
-            return np.asarray(values).astype(_FLOATS[kind])
-    from tile_emulator.instructions.rounding import round_bf16
-
     with np.errstate(all="ignore"):
+        if dtype != _BITS:
+            return np.asarray(values).astype(dtype)
+        from tile_emulator.instructions.rounding import round_bf16
+
         # It makes an array of a single number.
         return round_bf16(np.asarray(values).astype(np.float32)).reshape(np.shape(values))
 
@@ -133,24 +172,44 @@ def _number(text: str, digits: str) -> int | float:
     return value
 
 
-def _typed(text: str, kind: str, digits: str) -> Any:
+def _typed(text: str, kind: str, digits: str, types: Mapping[str, Any]) -> Any:
     """Return the NumPy scalar for a number of a type; a number that does not fit is an Error."""
     value = _number(text, digits)
-    if kind not in _TYPES:
-        raise Error(f"argument '{text}' has an unknown type '{kind}', known: {', '.join(_TYPES)}")
-    dtype = _TYPES[kind]
+    dtype = _dtype(text, kind, types)
     misfit = Error(f"argument '{text}' does not fit its type")
-    if kind in _FLOATS or kind == "bf16":
-        try:
-            rounded = _rounded(np.float64(value), kind)[()]
-        except OverflowError:  # an integer beyond f64
-            raise misfit from None
-        is_infinite = rounded & 0x7FFF == 0x7F80 if kind == "bf16" else np.isinf(rounded)
-        if is_infinite and not math.isinf(value):
+    if dtype.kind == "b" or _is_integer(kind, dtype):
+        limits = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        # NaN lies between no limits.
+        if not limits[0] <= value <= limits[1] or value != int(value):
             raise misfit
-        return rounded
-    limits = (0, 1) if kind == "i1" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    # NaN lies between no limits.
-    if not limits[0] <= value <= limits[1] or value != int(value):
+        return dtype.type(int(value))
+    try:
+        rounded = _rounded(np.float64(value), kind, dtype)[()]
+    except OverflowError:  # an integer beyond f64
+        raise misfit from None
+    is_infinite = rounded & 0x7FFF == 0x7F80 if dtype == _BITS else np.isinf(rounded)
+    if is_infinite and not math.isinf(value):
         raise misfit
-    return dtype.type(int(value))
+    return rounded
+
+
+def as_array(value: Any) -> Any:
+    """Return an argument as an array: raw bytes as those, a number as one of no dimensions."""
+    return np.frombuffer(value, np.uint8) if isinstance(value, bytes) else np.asarray(value)
+
+
+def compare(left: int, right: int, a: Any, b: Any) -> None:
+    """Raise Error at the first element in which two arguments differ; NaN equals NaN."""
+    a, b = as_array(a), as_array(b)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        raise Error(
+            f"argument {left} must equal argument {right}, got {a.dtype}{list(a.shape)}"
+            f" and {b.dtype}{list(b.shape)}"
+        )
+    different = (a != b) & ~((a != a) & (b != b))
+    if different.any():
+        first = tuple(int(i) for i in np.argwhere(different)[0])
+        raise Error(
+            f"argument {left} must equal argument {right}, but {int(different.sum())} of {a.size}"
+            f" elements differ; the first at {list(first)}: {a[first]} and {b[first]}"
+        )

@@ -19,26 +19,21 @@ from importlib.metadata import PackageNotFoundError, version
 from tile_emulator.errors import Error
 from tile_emulator.limits import DEFAULT_MAX_SECONDS, DEFAULT_MAX_STEPS
 from tile_emulator.usage import (
+    ARGUMENT_FORMS,
+    add_argument_options,
     check_indices,
     checks,
     file_name,
-    index_pair,
-    indexed_file,
     positive,
     schedule,
     seconds,
 )
 
-EPILOG = """\
-argument forms:
-  FILE.npy                     an array, passed as a pointer and written back, as the next three
-  zeros:SHAPExDTYPE            zeros:128x64xf16
-  iota:SHAPExDTYPE             0, 1, 2, ... as far as the type counts exactly, then again
-  random[:SEED]:SHAPExDTYPE    floats of [-1, 1), integers of the whole range; seed 0 if not given
-  NUMBER                       a number in the size of its parameter
-  TYPE:NUMBER                  a number of a type: i32:5, f32:0.5
+EPILOG = f"""\
+{ARGUMENT_FORMS}\
   hex:BYTES                    the bytes of a struct: hex:0011
 
+An array is passed as a pointer, and written back.
 Types are i1, i8 to i64, u8 to u64, index, f16, f32, f64 and bf16.
 Exit status: 0 on success; 1 for a wrong input, a wrong launch, what the emulator finds in the
 kernel, and arrays that --expect finds different; 2 for wrong usage."""
@@ -77,24 +72,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="BYTES",
         help="dynamic shared memory (default 0)",
     )
-    add("--arg", action="append", default=[], metavar="A", help="next argument, see below")
-    add(
-        "--save",
-        action="append",
-        default=[],
-        metavar="I=FILE",
-        type=indexed_file,
-        help="write argument I to FILE as .npy afterwards",
-    )
-    add(
-        "--expect",
-        action="append",
-        default=[],
-        metavar="I=J",
-        type=index_pair,
-        help="fail unless argument I equals argument J afterwards, element by element; NaN equals "
-        "NaN",
-    )
+    add_argument_options(parser)
     add(
         "--schedule",
         default="eager",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tile_emulator import parse
-from tile_emulator.arguments import parse_argument
+from tile_emulator.arguments import as_array, compare, parse_argument
 from tile_emulator.arrays import emulate
 from tile_emulator.errors import Error
 from tile_emulator.limits import MOST_CHARACTERS
@@ -79,30 +79,9 @@ def run(options: argparse.Namespace) -> list[str]:
 def save(value: Any, file: str) -> None:
     """Write an argument as .npy to the file of exactly that name, which may be a pipe."""
     content = io.BytesIO()
-    np.save(content, _as_array(value), allow_pickle=False)
+    np.save(content, as_array(value), allow_pickle=False)
     try:
         Path(file).write_bytes(content.getbuffer())
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise Error(f"'{file}' cannot be written: {reason}") from None
-
-
-def _as_array(value: Any) -> Any:
-    return np.frombuffer(value, np.uint8) if isinstance(value, bytes) else np.asarray(value)
-
-
-def compare(left: int, right: int, a: Any, b: Any) -> None:
-    """Raise Error at the first element in which two arguments differ; NaN equals NaN."""
-    a, b = _as_array(a), _as_array(b)
-    if a.shape != b.shape or a.dtype != b.dtype:
-        raise Error(
-            f"argument {left} must equal argument {right}, got {a.dtype}{list(a.shape)}"
-            f" and {b.dtype}{list(b.shape)}"
-        )
-    different = (a != b) & ~((a != a) & (b != b))
-    if different.any():
-        first = tuple(int(i) for i in np.argwhere(different)[0])
-        raise Error(
-            f"argument {left} must equal argument {right}, but {int(different.sum())} of {a.size}"
-            f" elements differ; the first at {list(first)}: {a[first]} and {b[first]}"
-        )

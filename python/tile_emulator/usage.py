@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Option values that `tile-emulate` shares with the compiler's tools; wrong ones are wrong usage.
+"""Options that `tile-emulate` shares with the compiler's tools; wrong values are wrong usage.
 
 Imports nothing that takes long.
 """
@@ -10,6 +10,39 @@ import argparse
 import math
 
 from tile_emulator.checks import parse_checks
+
+ARGUMENT_FORMS = """\
+argument forms:
+  FILE.npy                     an array, as the next three
+  zeros:SHAPExDTYPE            zeros:128x64xf16
+  iota:SHAPExDTYPE             0, 1, 2, ... as far as the type counts exactly, then again
+  random[:SEED]:SHAPExDTYPE    floats of [-1, 1), integers of the whole range; seed 0 if not given
+  NUMBER                       a number in the size of its parameter
+  TYPE:NUMBER                  a number of a type: i32:5, f32:0.5
+"""
+
+
+def add_argument_options(parser: argparse.ArgumentParser) -> None:
+    """Add what gives a program its arguments, and what is done with them afterwards."""
+    add = parser.add_argument
+    add("--arg", action="append", default=[], metavar="A", help="next argument, see below")
+    add(
+        "--save",
+        action="append",
+        default=[],
+        metavar="I=FILE",
+        type=indexed_file,
+        help="write argument I to FILE as .npy afterwards",
+    )
+    add(
+        "--expect",
+        action="append",
+        default=[],
+        metavar="I=J",
+        type=index_pair,
+        help="fail unless argument I equals argument J afterwards, element by element; NaN equals "
+        "NaN",
+    )
 
 
 def file_name(text: str) -> str:

@@ -95,20 +95,15 @@ def run_ptx(data: bytes) -> int:
 
 def run_argument(data: bytes) -> int:
     """Read an argument as tile-run and as tile-emulate do."""
-    from mlir_tile.runtime.arguments import parse_argument
-    from tile_emulator.arguments import parse_argument as parse_for_emulator
-    from tile_emulator.errors import Error
+    from mlir_tile.runtime.dtypes import element_dtypes
+    from tile_emulator.arguments import TYPES, parse_argument
     from tile_tools.errors import report
 
     text = data.decode(errors="surrogateescape")
-
-    def emulator() -> None:
-        try:
-            parse_for_emulator(text)
-        except Error as error:
-            raise ValueError(str(error)) from None
-
-    return max(report(lambda: void(parse_argument(text))), report(emulator))
+    ours = TYPES | element_dtypes()
+    return max(
+        report(lambda: void(parse_argument(text))), report(lambda: void(parse_argument(text, ours)))
+    )
 
 
 def void(_: object) -> None:

@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The argument forms of tile-run."""
+"""The argument forms of tile-run, and how --expect compares arguments."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from mlir_tile.runtime.arguments import parse_argument
-from mlir_tile.runtime.dtypes import dtype_of, element_names
+from mlir_tile.runtime.dtypes import dtype_of, element_dtypes
+from tile_emulator import Error, arguments
+from tile_emulator.arguments import TYPES, compare
 
 
-@pytest.mark.parametrize("element", element_names())
+def parse_argument(text: str) -> Any:
+    """Return what tile-run takes `text` for."""
+    return arguments.parse_argument(text, TYPES | element_dtypes())
+
+
+@pytest.mark.parametrize("element", element_dtypes())
 @pytest.mark.parametrize("form", ["zeros", "iota", "random", "random:7"])
 def test_every_element_type_has_every_form(form: str, element: str) -> None:
     array = parse_argument(f"{form}:3x5x{element}")
@@ -66,18 +73,20 @@ def test_npy_files_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("", "'' must be a .npy file, zeros:SHAPExDTYPE"),
-        ("banana", "'banana' must be a .npy file"),
-        ("zeros:", "'zeros:' must give SHAPExDTYPE, as in 128x64xf16, got ''"),
-        ("zeros:3x", "got '3x'"),
-        ("zeros:-3xf32", "got '-3xf32'"),
-        ("iota:3xf17", "'iota:3xf17' has an unknown type: element type f17"),
-        ("random:x:3xf32", "must have a seed of decimal digits, got 'x'"),
-        ("missing.npy", "'missing.npy' is not a file"),
+        ("", "argument '' must be a .npy file, zeros:, iota: or random[:SEED]:SHAPExDTYPE"),
+        ("banana", "argument 'banana' must be a .npy file"),
+        *((text, f"argument '{text}' must be") for text in ("zeros:", "zeros:3x", "zeros:-3xf32")),
+        ("iota:3xf17", "argument 'iota:3xf17' has an unknown type 'f17', known: i1, "),
+        ("random:x:3xf32", "argument 'random:x:3xf32' must be"),
+        ("missing.npy", "argument 'missing.npy' cannot be read: no such file or directory"),
+        (f"zeros:{'1x' * 33}f32", "must have at most 32 dimensions"),
+        (f"zeros:{'9' * 30}xf32", "bytes, the memory of this machine"),
+        (f"zeros:0x{1 << 62}xf32", "bytes, the memory of this machine"),
+        ("1" + "0" * 400 + ".", "must be a number that f64 holds"),
     ],
 )
 def test_errors_quote_the_text(text: str, error: str) -> None:
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(Error) as caught:
         parse_argument(text)
     assert error in str(caught.value)
 
@@ -85,5 +94,47 @@ def test_errors_quote_the_text(text: str, error: str) -> None:
 def test_a_file_that_is_no_array_is_said(tmp_path: Path) -> None:
     path = tmp_path / "bad.npy"
     path.write_text("not an array")
-    with pytest.raises(ValueError, match="cannot be read as an array"):
+    with pytest.raises(Error, match="cannot be read"):
         parse_argument(str(path))
+
+
+@pytest.mark.parametrize("form", ["zeros", "iota", "random", "random:7"])
+@pytest.mark.parametrize("shape", ["", "0x", "3x5x", "70000x"])
+def test_bits_of_bf16_stand_for_its_values(form: str, shape: str) -> None:
+    pytest.importorskip("ml_dtypes")
+    bits, values = (
+        arguments.parse_argument(f"{form}:{shape}bf16", types)
+        for types in (TYPES, TYPES | element_dtypes())
+    )
+    assert (bits.dtype, values.dtype) == (np.uint16, dtype_of("bf16"))
+    assert bits.shape == values.shape and bits.tobytes() == values.tobytes()
+
+
+NAN = np.frombuffer(bytes([0, 0, 0xC0, 0x7F]), np.float32)
+OTHER_NAN = np.frombuffer(bytes([1, 0, 0xC0, 0xFF]), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        (NAN, OTHER_NAN, None),
+        (np.float32([0.0]), np.float32([-0.0]), None),
+        (np.zeros((2, 2)), np.zeros((2, 2)), None),
+        (np.complex128([1, 2]), np.complex128([1, 2]), None),
+        (5, 5, None),
+        (NAN, np.float32([0.0]), "but 1 of 1 elements differ; the first at [0]: nan and 0.0"),
+        (np.arange(4), np.array([0, 1, 3, 3]), "1 of 4 elements differ; the first at [2]: 2 and 3"),
+        (np.array(["a", "b"]), np.array(["a", "c"]), "1 of 2 elements differ; the first at [1]"),
+        (np.complex128([1, 2]), np.complex128([1, 3]), "but 1 of 2 elements differ"),
+        (np.zeros(2), np.zeros(3), "got float64[2] and float64[3]"),
+        (np.zeros(2, "f4"), np.zeros(2, "i4"), "got float32[2] and int32[2]"),
+        (5, 5.0, "got int64[] and float64[]"),
+    ],
+)  # fmt: skip
+def test_expect_names_the_first_difference(a: Any, b: Any, said: str | None) -> None:
+    if said is None:
+        compare(0, 1, a, b)
+        return
+    with pytest.raises(Error) as caught:
+        compare(0, 1, a, b)
+    assert said in str(caught.value)

@@ -50,8 +50,9 @@ def _explanation(error: Exception) -> str | None:
         return text if "error: " in text else f"error: {text}"
     if isinstance(error, (ValueError, TypeError, Warning)):
         return f"error: {error}"
-    if ours is not None and isinstance(error, ours.Error):
-        return f"error: {error}"
+    for module in (ours, sys.modules.get("tile_emulator.errors")):
+        if module is not None and isinstance(error, module.Error):
+            return f"error: {error}"
     return None
 
 

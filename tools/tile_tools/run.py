@@ -8,15 +8,14 @@ import io
 import re
 import sys
 import warnings
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tile_emulator.usage import (
+    ARGUMENT_FORMS,
+    add_argument_options,
     check_indices,
     checks,
     file_name,
-    index_pair,
-    indexed_file,
     schedule,
     seconds,
 )
@@ -31,14 +30,8 @@ from .version import PrintVersion
 if TYPE_CHECKING:
     from mlir_tile.runtime.executable import Executable
 
-ARGUMENT_FORMS = """\
-argument forms:
-  FILE.npy                     a NumPy array
-  zeros:SHAPExDTYPE            zeros:128x64xf16
-  iota:SHAPExDTYPE             0, 1, 2, ... as far as the type counts exactly, then again
-  random[:SEED]:SHAPExDTYPE    floats of [-1, 1), integers of the whole range; seed 0 if not given
-  NUMBER                       a scalar
-
+EPILOG = f"""\
+{ARGUMENT_FORMS}
 Exit status: 0 on success; 1 for a wrong input, what the device or the emulator finds wrong, and
 arrays that --expect finds different; 2 for wrong usage.
 """
@@ -49,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="tile-run",
         description="Compile a program and call a host function with llvm.emit_c_interface.",
-        epilog=ARGUMENT_FORMS,
+        epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -60,18 +53,7 @@ def parser() -> argparse.ArgumentParser:
         help="MLIR text or bytecode, - for standard input; or a program that was saved",
     )
     made.add_argument("--entry", default="main", help="host function to call (default: main)")
-    made.add_argument(
-        "--arg", action="append", default=[], metavar="A", help="next argument, see below"
-    )
-    made.add_argument(
-        "--save", action="append", default=[], metavar="I=FILE", type=indexed_file,
-        help="write argument I to FILE as .npy afterwards",
-    )  # fmt: skip
-    made.add_argument(
-        "--expect", action="append", default=[], metavar="I=J", type=index_pair,
-        help="fail unless argument I equals argument J afterwards, element by element; NaN equals "
-        "NaN",
-    )  # fmt: skip
+    add_argument_options(made)
     made.add_argument(
         "--device", default="auto", metavar="D", type=device_name,
         help="auto (a GPU that can, else the emulator), cuda, cuda:N or emulator (default: auto)",
@@ -132,10 +114,12 @@ def parsed(argv: list[str] | None) -> argparse.Namespace:
 
 def run(options: argparse.Namespace) -> int:
     """Compile, call, save and compare; return 1 after reports, and raise what goes wrong."""
-    from mlir_tile.runtime.arguments import parse_argument
+    from mlir_tile.runtime.dtypes import element_dtypes
     from mlir_tile.runtime.errors import EmulatorWarning
+    from tile_emulator.arguments import TYPES, compare, parse_argument
 
-    arguments = [parse_argument(text) for text in options.arg]
+    types = TYPES | element_dtypes()
+    arguments = [parse_argument(text, types) for text in options.arg]
     reports, as_usual = 0, warnings.showwarning
 
     def show(message: Warning | str, *where: Any, **line: Any) -> None:
@@ -166,7 +150,7 @@ def run(options: argparse.Namespace) -> int:
     for index, path in options.save:
         save(arguments[index], path)
     for left, right in options.expect:
-        expect(arguments, left, right)
+        compare(left, right, arguments[left], arguments[right])
     return 1 if reports else 0
 
 
@@ -196,29 +180,11 @@ def save(value: Any, file: str) -> None:
     import numpy as np
 
     from mlir_tile.files import replace_file
+    from tile_emulator.arguments import as_array
 
     content = io.BytesIO()
-    np.save(content, value)
+    np.save(content, as_array(value))
     replace_file(file, content.getvalue())
-
-
-def expect(arguments: Sequence[Any], left: int, right: int) -> None:
-    """Raise `ValueError` at the first element in which two arguments differ; NaN equals NaN."""
-    import numpy as np
-
-    a, b = np.asarray(arguments[left]), np.asarray(arguments[right])
-    if a.shape != b.shape or a.dtype != b.dtype:
-        raise ValueError(
-            f"argument {left} must equal argument {right}, got {a.dtype}{list(a.shape)}"
-            f" and {b.dtype}{list(b.shape)}"
-        )
-    different = (a != b) & ~((a != a) & (b != b))
-    if different.any():
-        index = tuple(int(i) for i in np.argwhere(different)[0])
-        raise ValueError(
-            f"argument {left} must equal argument {right}, but {int(different.sum())} of {a.size}"
-            f" elements differ; the first at {list(index)}: {a[index]} and {b[index]}"
-        )
 
 
 def main(argv: list[str] | None = None) -> int:

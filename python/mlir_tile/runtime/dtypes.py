@@ -13,7 +13,7 @@ __all__ = [
     "NUMPY_ELEMENTS",
     "dtype_of",
     "element_bytes",
-    "element_names",
+    "element_dtypes",
     "is_same_element",
     "is_same_name",
 ]
@@ -50,9 +50,10 @@ _WIDE_ML_DTYPES = {"bf16": 2}  # the others have a byte
 _REQUIRED: Any = object()
 
 
-def element_names() -> list[str]:
-    """Return the element types that there are dtypes for here."""
-    return [name for name in (*_NUMPY, *_ML_DTYPES) if dtype_of(name, None)]
+def element_dtypes() -> dict[str, Any]:
+    """Return the dtypes of the element types that there are some for here."""
+    dtypes = {name: dtype_of(name, None) for name in (*_NUMPY, *_ML_DTYPES)}
+    return {name: dtype for name, dtype in dtypes.items() if dtype is not None}
 
 
 def dtype_of(element: str, default: Any = _REQUIRED) -> Any:

@@ -59,17 +59,17 @@ def check_places(grid: Grid, spec: Spec) -> None:
 @pytest.mark.parametrize(
     ("text", "piece"),
     [
-        ("(8,64):(64,1) f16 swizzle<3,3,3>", 8),
-        ("(8,64):(64,1) f16 swizzle<2,2,3>", 4),
+        ("#tile.layout<(8, 64) : (64, 1), swizzle = <3, 3, 3>> f16", 8),
+        ("#tile.layout<(8, 64) : (64, 1), swizzle = <2, 2, 3>> f16", 4),
         ("(64,64):(1,64) f32", 1),
         ("(8,(2,32)):(32,(256,1)) bf16", 8),
-        ("(4,4):(4,1) i8 swizzle<1,1,1>", 1),
+        ("#tile.layout<(4, 4) : (4, 1), swizzle = <1, 1, 1>> i8", 1),
         ("(2,3,64):(192,64,1) i32", 4),
-        ("(2,(2,3),20):(2000,(400,100),1) f64 offset 2", 2),
+        ("#tile.layout<(2, (2, 3), 20) : (2000, (400, 100), 1), offset = 2> f64", 2),
         ("(100):(1) i16", 4),
         ("(257):(1) i16", 1),
         ("((4,64)):((1,4)) f16", 1),
-        ("(4,64):(64,-1) f16 offset 300", 1),
+        ("#tile.layout<(4, 64) : (64, -1), offset = 300> f16", 1),
         ("(8,128):(128,1) i4", 32),
         ("(8):(0) f32", 1),
         ("():() f32", 1),
@@ -84,8 +84,8 @@ def test_places_and_banks_are_those_of_the_definition(text: str, piece: int) -> 
 
 
 def test_phases_are_those_of_the_definition() -> None:
-    spec = parse("(64,64):(64,1) f16 swizzle<3,3,3> offset 512")
-    plain = parse("(64,64):(64,1) f16 offset 512")
+    spec = parse("#tile.layout<(64, 64) : (64, 1), offset = 512, swizzle = <3, 3, 3>> f16")
+    plain = parse("#tile.layout<(64, 64) : (64, 1), offset = 512> f16")
     (grid,) = model.picture_of_layout(spec, "phase", EVERYTHING).grids
     for cell in grid.cells():
         x = by_definition(plain, cell.coordinate)
@@ -96,17 +96,25 @@ def test_phases_are_those_of_the_definition() -> None:
 COPIES = [
     ("(8,64):(64,1) f16", "(8,(2,32)):(32,(256,1)) f16", "thread"),
     ("(8,64):(64,1) f16", "(8,64):(64,1) f16", "thread"),
-    ("(32,64):(64,1) f16 swizzle<3,3,3>", "(32,64):(64,1) f16", "thread"),
-    ("(16,64):(64,1) f16 swizzle<2,3,3>", "(16,64):(64,1) f16 swizzle<3,3,3>", "warp"),
-    ("(8,32):(64,1) f16 swizzle<3,3,3>", "(8,32):(64,1) f16 swizzle<3,3,3>", "cta"),
-    ("(64,64):(64,1) f16", "(64,64):(64,1) f16 swizzle<3,3,3>", "cta"),
+    ("#tile.layout<(32, 64) : (64, 1), swizzle = <3, 3, 3>> f16", "(32,64):(64,1) f16", "thread"),
+    (
+        "#tile.layout<(16, 64) : (64, 1), swizzle = <2, 3, 3>> f16",
+        "#tile.layout<(16, 64) : (64, 1), swizzle = <3, 3, 3>> f16",
+        "warp",
+    ),
+    (
+        "#tile.layout<(8, 32) : (64, 1), swizzle = <3, 3, 3>> f16",
+        "#tile.layout<(8, 32) : (64, 1), swizzle = <3, 3, 3>> f16",
+        "cta",
+    ),
+    ("(64,64):(64,1) f16", "#tile.layout<(64, 64) : (64, 1), swizzle = <3, 3, 3>> f16", "cta"),
     ("(64,64):(64,1) f32", "(64,64):(1,64) f32", "cta"),
     ("(64,64):(64,1) f16", "(64,64):(1,64) f16", "cta"),
     ("(64,16):(16,1) f32", "(64,16):(17,1) f32", "warp"),
-    ("(32,32):(-32,1) f32 offset 992", "(32,32):(32,1) f32", "thread"),
+    ("#tile.layout<(32, 32) : (-32, 1), offset = 992> f32", "(32,32):(32,1) f32", "thread"),
     ("(8,64):(0,1) f16", "(8,64):(64,1) f16", "cta"),
     ("(16,16):(16,1) f64", "(16,16):(1,16) f64", "warp"),
-    ("(100):(1) f32 offset 4", "(100):(1) f32", "warp"),
+    ("#tile.layout<(100) : (1), offset = 4> f32", "(100):(1) f32", "warp"),
     ("(8,64):(64,1) i4", "(8,64):(128,1) i4", "thread"),
     # The last group of lanes is a single one, without conflicts.
     ("(25,4):(8,1) f32", "(25,4):(4,1) f32", "warp"),
@@ -206,7 +214,7 @@ def test_a_destination_that_overlaps_itself_marks_both_elements() -> None:
 
 
 def test_the_window_of_a_declined_copy_holds_its_mark() -> None:
-    text = "(512,64):(64,1) f16", "(512,64):(64,1) f16 offset 8"
+    text = "(512,64):(64,1) f16", "#tile.layout<(512, 64) : (64, 1), offset = 8> f16"
     src, dst = parse("((512,64)):((64,1))"), parse("((512,64)):((1,512))")
     copy = copies.between(src, dst, "thread", None, 256)
     for grid in model.picture_of_copy(copy, None, Window(4, 4)).grids:

@@ -36,7 +36,11 @@ def context() -> Iterator[None]:
 
 def pictures() -> list[Picture]:
     """Return a layout, a copy, a copy with conflicts and one that is declined."""
-    found = [model.picture_of_layout(parse("(8,64):(64,1) swizzle<3,3,3>"), None, Window())]
+    found = [
+        model.picture_of_layout(
+            parse("#tile.layout<(8, 64) : (64, 1), swizzle = <3, 3, 3>>"), None, Window()
+        )
+    ]
     for src, dst, issue in PAIRS:
         copy = copies.between(parse(src), parse(dst), issue, None, 256)
         found.append(model.picture_of_copy(copy, None, Window(12, 8)))

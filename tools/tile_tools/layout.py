@@ -33,8 +33,8 @@ Show where the elements of a tile lie in its buffer, and how copies of it are cu
 
 A layout is written as one of
 
-  '(8,64):(64,1) f16 swizzle<3,3,3>'       extents : strides, then type, offset = N, swizzle
-  '#tile.layout<(8, (2, 32)) : (32, (256, 1))> f16'
+  '(8,64):(64,1) f16'                        extents : strides, then the type of elements
+  '#tile.layout<(8, 64) : (64, 1), offset = 64, swizzle = <3, 3, 3>> f16'
   'memref<8x64xf16, strided<[128, 1]>>'
 
 Elements are f16 where the layout does not say. A copy that is declined is shown with the
@@ -42,7 +42,7 @@ coordinate where the layouts part marked, and the reason."""
 
 EPILOG = """\
 examples:
-  tile-layout '(8,64):(64,1) f16 swizzle<3,3,3>' --color phase
+  tile-layout '#tile.layout<(8, 64) : (64, 1), swizzle = <3, 3, 3>> f16' --color phase
   tile-layout '(64,64):(64,1) f32' '(64,64):(1,64) f32' --issue cta --html copy.html
   tile-layout kernels.mlir --svg copies.svg
 

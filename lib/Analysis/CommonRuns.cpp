@@ -15,10 +15,6 @@ using namespace mlir;
 using namespace tile;
 using llvm::Twine;
 
-/// An mbarrier counts the bytes of one phase in a signed field; beyond this,
-/// PTX defines nothing.
-static constexpr int64_t kMaxTransactionBytes = (int64_t(1) << 20) - 1;
-
 static Refusal refuse(const Twine &rule, const Twine &fix = "") {
   return {rule.str(), fix.str()};
 }
@@ -263,10 +259,10 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
   std::optional<int64_t> totalBits;
   if (elements)
     totalBits = llvm::checkedMul(*elements, bits);
-  if (!totalBits || *totalBits > 8 * kMaxTransactionBytes)
+  if (!totalBits || *totalBits > 8 * kMaxPhaseBytes)
     return refuse(
-        "tile must have at most 1048575 bytes, which is what one phase "
-        "of an mbarrier counts, got " +
+        "tile must have at most " + Twine(kMaxPhaseBytes) +
+            " bytes, which is what one phase of an mbarrier counts, got " +
             (totalBits   ? sizeText(*totalBits)
              : !elements ? "more than 2^63 elements"
                          : std::to_string(*elements) + " elements of " +

@@ -204,6 +204,18 @@ NB_MODULE(_tile, m) {
       "Clocks in which the banks of shared memory give so many bytes at each "
       "of the places (in bytes), which neighbouring lanes of a warp load at "
       "once: a number for each group of lanes that is served together.");
+  m.def(
+      "swizzled",
+      [](int64_t offset, const std::vector<int64_t> &swizzle) {
+        if (swizzle.empty())
+          return offset;
+        if (swizzle.size() != 3)
+          throw nb::value_error("swizzle must be bits, base and shift");
+        return tile::layout::Swizzle{swizzle[0], swizzle[1], swizzle[2]}.apply(
+            offset);
+      },
+      nb::arg("offset"), nb::arg("swizzle"),
+      "Return an offset as a swizzle, (bits, base, shift) or empty, moves it.");
   m.def("register_dialects", &tile::registerDialects, nb::arg("registry"),
         "Add the tile dialect to a dialect registry.");
   m.def("emit_error", &tile::emitError, nb::arg("op"), nb::arg("message"),

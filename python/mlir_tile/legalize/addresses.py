@@ -84,10 +84,10 @@ def swizzled(offset_bytes: Offset, swizzle: Sequence[int]) -> Offset:
 
     It is a constant, or of any integer type.
     """
+    if isinstance(offset_bytes, int):
+        return _tile.swizzled(offset_bytes, swizzle)
     bits, base, shift = swizzle
     mask = ((1 << bits) - 1) << base
-    if isinstance(offset_bytes, int):
-        return offset_bytes ^ (offset_bytes >> shift & mask)
     type_ = offset_bytes.type
     moved = arith.shrui(offset_bytes, constant(type_, shift))
     return arith.xori(offset_bytes, arith.andi(moved, constant(type_, mask)))

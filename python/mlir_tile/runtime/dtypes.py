@@ -14,6 +14,7 @@ __all__ = [
     "dtype_of",
     "element_bytes",
     "element_dtypes",
+    "element_of",
     "is_same_element",
     "is_same_name",
 ]
@@ -47,6 +48,9 @@ _ML_DTYPES = {
     "f8E8M0FNU": "float8_e8m0fnu",
 }
 _WIDE_ML_DTYPES = {"bf16": 2}  # the others have a byte
+_BY_DTYPE = {np.dtype(dtype).name: name for name, dtype in _NUMPY.items() if name != "index"}
+_BY_DTYPE |= {f"uint{bits}": f"ui{bits}" for bits in (8, 16, 32, 64)}
+_BY_DTYPE |= {dtype: name for name, dtype in _ML_DTYPES.items()}
 _REQUIRED: Any = object()
 
 
@@ -70,6 +74,11 @@ def dtype_of(element: str, default: Any = _REQUIRED) -> Any:
     if element in _ML_DTYPES:
         raise ValueError(f"element type {element} needs the package ml_dtypes")
     raise ValueError(f"element type {element} has no NumPy dtype")
+
+
+def element_of(dtype: str) -> str:
+    """Return MLIR's name for a dtype's; the same text for one that it has no name for."""
+    return _BY_DTYPE.get(dtype, dtype)
 
 
 def element_bytes(element: str) -> int | None:

@@ -17,6 +17,7 @@ import threading
 from pathlib import Path
 from typing import Any, NoReturn
 
+from mlir_tile.paths import library_dir
 from mlir_tile.runtime.errors import (
     DeviceUnavailable,
     Error,
@@ -204,13 +205,7 @@ class DeviceFacts(ctypes.Structure):
 def library_path() -> Path:
     """Return where the library is: `MLIR_TILE_RUNTIME` if that is set, else in the package."""
     override = os.environ.get("MLIR_TILE_RUNTIME")
-    if override:
-        return Path(override)
-    # An editable install has the package in two places: what is written and what is built.
-    import mlir_tile
-
-    places = [Path(folder) / "_libs" / "libtile_runtime.so" for folder in mlir_tile.__path__]
-    return next((place for place in places if place.exists()), places[0])
+    return Path(override) if override else library_dir() / "libtile_runtime.so"
 
 
 @functools.cache

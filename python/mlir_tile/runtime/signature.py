@@ -20,8 +20,14 @@ import numpy as np
 import numpy.typing as npt
 from mlir import ir
 
-from mlir_tile.runtime.dtypes import NUMPY_ELEMENTS, dtype_of, element_bytes, is_same_element
-from mlir_tile.runtime.tensors import element_of, owner_of
+from mlir_tile.runtime.dtypes import (
+    NUMPY_ELEMENTS,
+    dtype_of,
+    element_bytes,
+    element_of,
+    is_same_element,
+)
+from mlir_tile.runtime.tensors import owner_of
 
 __all__ = ["Argument", "MemRef", "Scalar", "Signature", "parse_argument", "signatures_of"]
 

@@ -2,8 +2,8 @@
 """Tensors in device memory, whichever library made them, as pointers with a layout.
 
 PyTorch's and CuPy's are asked directly. Others are read through DLPack, which lets them bring their
-content to the stream of the launch, or else through `__cuda_array_interface__`. No library is
-imported here.
+content to the stream of the launch, or else through `__cuda_array_interface__`. Neither of the two
+is imported here.
 """
 
 from __future__ import annotations
@@ -15,25 +15,14 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from mlir_tile.runtime.dlpack import CUDA, CUDA_MANAGED, dense, read_capsule
+from mlir_tile.runtime.dtypes import element_of
 from mlir_tile.runtime.library import library
 from mlir_tile.runtime.streams import LEGACY, normal
 
-__all__ = ["FAST_READERS", "Tensor", "element_of", "owner_of", "read_tensor"]
-
-_ELEMENTS = {
-    "bool": "i1",
-    **{f"int{bits}": f"i{bits}" for bits in (8, 16, 32, 64)},
-    **{f"uint{bits}": f"ui{bits}" for bits in (8, 16, 32, 64)},
-    **{f"float{bits}": f"f{bits}" for bits in (16, 32, 64)},
-    "bfloat16": "bf16",
-    "float8_e4m3fn": "f8E4M3FN",
-    "float8_e4m3fnuz": "f8E4M3FNUZ",
-    "float8_e5m2": "f8E5M2",
-    "float8_e5m2fnuz": "f8E5M2FNUZ",
-    "float8_e8m0fnu": "f8E8M0FNU",
-}
-_KINDS = {"b": "i", "i": "i", "u": "ui", "f": "f"}
+__all__ = ["FAST_READERS", "Tensor", "owner_of", "read_tensor"]
 
 
 @dataclass(frozen=True)
@@ -59,11 +48,6 @@ def owner_of(value: Any) -> str:
         if module is not None and isinstance(value, getattr(module, name)):
             return owner
     return ""
-
-
-def element_of(dtype: str) -> str:
-    """Return MLIR's name for a dtype's; the same text for one that it has no name for."""
-    return _ELEMENTS.get(dtype, dtype)
 
 
 def _read_torch(tensor: Any) -> tuple[int, Hashable]:
@@ -178,7 +162,7 @@ def _interface(described: dict[str, Any], where: str, driver: int) -> Tensor:
     if match is None:
         raise TypeError(f"{where} has elements of type '{typestr}', which no memref holds")
     size = int(match[3])
-    element = "i1" if match[2] == "b" else f"{_KINDS[match[2]]}{8 * size}"
+    element = element_of(np.dtype(typestr).name)
     given = described.get("strides")
     strides = dense(shape) if given is None else _whole(given, size)
     device = None

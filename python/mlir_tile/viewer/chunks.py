@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._tile import load_clk
+from .._tile import load_clk, swizzled
 
 LANES = 32
 
@@ -107,14 +107,6 @@ class Chunks:
             self._clk[warp, part] = load_clk(lanes, self.part_bytes)
         together = LANES // len(load_clk([0] * LANES, self.part_bytes))
         return self._clk[warp, part][number % LANES // together]
-
-
-def swizzled(address: int, swizzle: Sequence[int]) -> int:
-    """Return the address of a byte as a plan's swizzle moves it."""
-    if not swizzle:
-        return address
-    bits, base, shift = swizzle
-    return address ^ (address >> (base + shift) & (1 << bits) - 1) << base
 
 
 def _starts(loops: Sequence[int], start: int, steps: Sequence[int]) -> Iterator[int]:

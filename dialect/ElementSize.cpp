@@ -11,13 +11,14 @@ using namespace mlir;
 std::optional<int64_t> tile::elementBits(Type type) {
   if (type.isIndex())
     return 64;
+  // A bool is a byte, as it is to all who pass arrays of them; who means packed
+  // bits has vectors of them.
+  if (type.isInteger(1))
+    return 8;
   if (type.isIntOrFloat()) {
-    // Everything upstream stores a bit in a byte of its own; who means packed
-    // bits has vectors of them.
     int64_t bits = type.getIntOrFloatBitWidth();
     // Other widths than powers of two, i24 for one, are padded to the next.
-    return bits != 1 && llvm::isPowerOf2_64(bits) ? std::optional(bits)
-                                                  : std::nullopt;
+    return llvm::isPowerOf2_64(bits) ? std::optional(bits) : std::nullopt;
   }
   if (auto complex = dyn_cast<ComplexType>(type)) {
     std::optional<int64_t> part = elementBits(complex.getElementType());

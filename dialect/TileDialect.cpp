@@ -82,7 +82,7 @@ bool tile::isWorkgroupMemory(Attribute memorySpace) {
   if (auto space = dyn_cast_or_null<gpu::AddressSpaceAttr>(memorySpace))
     return space.getValue() == gpu::AddressSpace::Workgroup;
   if (auto number = dyn_cast_or_null<IntegerAttr>(memorySpace))
-    return number.getInt() ==
-           static_cast<int64_t>(NVVM::NVVMMemorySpace::Shared);
+    return number.getValue() ==
+           static_cast<uint64_t>(NVVM::NVVMMemorySpace::Shared);
   return false;
 }

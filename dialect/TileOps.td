@@ -36,7 +36,7 @@ def Tile_CopyAsyncOp : Tile_Op<"copy_async", [MemoryEffects<[MemRead, MemWrite]>
 
     - `c1`, `c2`: `src` and `dst` are in workgroup memory.
     - `c3`, `c4`: they have the same shape and the same element type.
-    - `c5`: the element type is an integer or a float of whole bytes or of 2 or 4 bits, which lie packed;
+    - `c5`: the element type is an integer or a float of whole bytes or of 2 or 4 bits, which are packed (`i1` is a byte);
       index; complex; or a vector of a power of two of bits.
     - `c6`: the extents are static.
     - `c7`: the barrier group is in workgroup memory.

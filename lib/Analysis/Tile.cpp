@@ -268,9 +268,12 @@ static std::optional<int64_t> spannedBytes(MemRefType type, int64_t bits) {
 /// The elements of a buffer behind a view may be of any type.
 static int64_t bitsOf(Type type) { return elementBits(type).value_or(8); }
 
-static int64_t integerAttr(Attribute attr, int64_t otherwise) {
+int64_t tile::declaredAlignment(Attribute attr) {
   auto number = dyn_cast_or_null<IntegerAttr>(attr);
-  return number ? number.getInt() : otherwise;
+  if (!number || !number.getValue().isStrictlyPositive())
+    return 1;
+  return number.getValue().trySExtValue().value_or(
+      std::numeric_limits<int64_t>::max());
 }
 
 static memref::GlobalOp globalOf(memref::GetGlobalOp op) {
@@ -286,7 +289,7 @@ static void describeArgument(BlockArgument argument, Origin &origin) {
       argument.getArgNumber() >= func.getNumArguments()) {
     unsigned index = argument.getArgNumber() - func.getNumArguments();
     origin.alignment =
-        integerAttr(func.getWorkgroupAttributionAttr(index, align), 1);
+        declaredAlignment(func.getWorkgroupAttributionAttr(index, align));
     origin.canAlign = true;
   } else if (isa<gpu::LaunchOp>(parent)) {
     origin.alignmentFix =
@@ -295,8 +298,8 @@ static void describeArgument(BlockArgument argument, Origin &origin) {
   } else {
     if (auto func = dyn_cast<FunctionOpInterface>(parent);
         func && argument.getOwner()->isEntryBlock())
-      origin.alignment = integerAttr(
-          func.getArgAttr(argument.getArgNumber(), align), origin.alignment);
+      origin.alignment =
+          declaredAlignment(func.getArgAttr(argument.getArgNumber(), align));
     origin.alignmentFix = "say how the buffer is aligned: llvm.align = {0} on "
                           "the argument, or memref.assume_alignment";
   }
@@ -313,10 +316,11 @@ static void describeBuffer(Origin &origin, Operation *scope) {
     }
     origin.alignmentFix = "give the memref.global an alignment of {0}";
   } else if (isa<gpu::DynamicSharedMemoryOp>(op)) {
-    origin.alignment = integerAttr(op->getAttr(kAlignmentAttrName), 1);
+    origin.alignment = declaredAlignment(op->getAttr(kAlignmentAttrName));
     origin.canAlign = true;
+  } else if (isa<memref::AllocOp, memref::AllocaOp>(op)) {
+    origin.alignmentFix = "declare it as a workgroup attribution of the kernel";
   } else {
-    origin.alignment = integerAttr(op->getAttr("alignment"), 1);
     origin.alignmentFix =
         "say how the buffer is aligned with memref.assume_alignment";
   }
@@ -458,8 +462,6 @@ std::variant<Tile, Refusal> tile::traceTile(Value memref, Operation *scope) {
   if (!attr && failed(strides)) {
     std::string text;
     llvm::raw_string_ostream(text) << type;
-    if (type.getLayout().isIdentity())
-      return Refusal{"must have fewer than 2^63 elements, got " + text, ""};
     return Refusal{"must have a layout of constant strides, got " + text,
                    "give the memref a strided layout with static strides"};
   }

@@ -86,6 +86,10 @@ std::optional<Refusal> checkSlice(SliceOp op);
 /// `bytes`.
 void alignBuffer(const Tile &tile, int64_t bytes);
 
+/// The alignment in bytes that an attribute asks for or promises, 1 where it
+/// says nothing.
+int64_t declaredAlignment(mlir::Attribute attr);
+
 /// The discardable attribute by which `gpu.dynamic_shared_memory` asks for an
 /// alignment in bytes.
 constexpr llvm::StringLiteral kAlignmentAttrName = "tile.alignment";

@@ -2,10 +2,13 @@
 #include "lib/Transforms/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace tile {
 #define GEN_PASS_DEF_TILECHECKLOWERED
@@ -43,6 +46,21 @@ Type unknownToGPUs(Operation *op) {
   return nullptr;
 }
 
+/// The first parameter of a kernel that PTX has no type for: LLVM writes the
+/// bits of an integer as they are, such as .u24.
+Type unknownParameter(Operation *op) {
+  auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
+  if (!function ||
+      !function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
+    return nullptr;
+  for (Type type : function.getArgumentTypes())
+    if (auto integer = dyn_cast<IntegerType>(type))
+      if (unsigned bits = integer.getWidth();
+          bits != 1 && (bits < 8 || !llvm::isPowerOf2_32(bits)))
+        return type;
+  return nullptr;
+}
+
 struct CheckLowered : tile::impl::TileCheckLoweredBase<CheckLowered> {
   void runOnOperation() override {
     bool isDevice = isa<gpu::GPUModuleOp>(getOperation());
@@ -75,6 +93,14 @@ struct CheckLowered : tile::impl::TileCheckLoweredBase<CheckLowered> {
                                        << type
                                        << ", which no GPU computes with";
             error.attachNote() << "take f64";
+            return error;
+          }
+          if (Type type = unknownParameter(op)) {
+            InFlightDiagnostic error =
+                op->emitOpError("parameters must be i1 or have a power of two "
+                                "of bits, 8 or more, got ")
+                << type;
+            error.attachNote() << "pass a wider integer, and truncate it";
             return error;
           }
           return WalkResult::advance();

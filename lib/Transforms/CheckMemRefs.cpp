@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Transforms/Passes.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 
 namespace tile {
 #define GEN_PASS_DEF_TILECHECKMEMREFS
@@ -9,23 +11,6 @@ namespace tile {
 } // namespace tile
 
 using namespace mlir;
-
-/// Integers of less than a byte have no place of their own in memory; 4 bits
-/// are what upstream's lowering takes for packed all the same.
-static bool hasPlace(MemRefType type) {
-  auto element = dyn_cast<IntegerType>(type.getElementType());
-  return !element || element.getWidth() >= 8 || element.getWidth() == 4;
-}
-
-static LogicalResult checkElement(Operation *op, MemRefType type) {
-  if (hasPlace(type))
-    return success();
-  InFlightDiagnostic diag = op->emitOpError("must access elements of a byte or "
-                                            "more, or of 4 bits, got ")
-                            << type.getElementType();
-  diag.attachNote() << "keep them as i8, and truncate what is loaded";
-  return diag;
-}
 
 /// Which dimensions a subview drops is told by strides. Those of dimensions of
 /// one element are looked for without their step.
@@ -50,16 +35,51 @@ static LogicalResult checkSubView(memref::SubViewOp op) {
   return success();
 }
 
+/// Of several unknown extents, upstream computes none from the others.
+static LogicalResult checkExpandShape(memref::ExpandShapeOp op) {
+  ArrayRef<int64_t> shape = op.getResultType().getShape();
+  for (const ReassociationIndices &group : op.getReassociationIndices()) {
+    int64_t unknown = llvm::count_if(
+        group, [&](int64_t dim) { return ShapedType::isDynamic(shape[dim]); });
+    if (unknown <= 1)
+      continue;
+    InFlightDiagnostic diag =
+        op.emitOpError("must leave one extent of a group unknown at most, got ")
+        << unknown << " of " << op.getResultType();
+    diag.attachNote() << "write the others as numbers, or take "
+                         "memref.reinterpret_cast";
+    return diag;
+  }
+  return success();
+}
+
+/// Upstream lowers the types of `nvgpu` where they are made and used, and not
+/// in between.
+static LogicalResult checkArguments(gpu::GPUFuncOp op) {
+  for (Type type : op.getArgumentTypes()) {
+    if (!isa<nvgpu::NVGPUDialect>(type.getDialect()))
+      continue;
+    InFlightDiagnostic diag = op.emitOpError("cannot be handed ") << type;
+    if (isa<nvgpu::TensorMapDescriptorType>(type))
+      diag.attachNote() << "hand it over as !llvm.ptr, with a "
+                           "builtin.unrealized_conversion_cast on either side";
+    else
+      diag.attachNote() << "create it in the function";
+    return diag;
+  }
+  return success();
+}
+
 namespace {
 struct CheckMemRefs : tile::impl::TileCheckMemRefsBase<CheckMemRefs> {
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([](Operation *op) -> WalkResult {
-      if (auto load = dyn_cast<memref::LoadOp>(op))
-        return checkElement(op, load.getMemRefType());
-      if (auto store = dyn_cast<memref::StoreOp>(op))
-        return checkElement(op, store.getMemRefType());
       if (auto subView = dyn_cast<memref::SubViewOp>(op))
         return checkSubView(subView);
+      if (auto expand = dyn_cast<memref::ExpandShapeOp>(op))
+        return checkExpandShape(expand);
+      if (auto function = dyn_cast<gpu::GPUFuncOp>(op))
+        return checkArguments(function);
       return WalkResult::advance();
     });
     if (result.wasInterrupted())

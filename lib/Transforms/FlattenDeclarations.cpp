@@ -4,6 +4,7 @@
 #include "dialect/ElementSize.h"
 #include "lib/Analysis/Tile.h"
 #include "lib/Transforms/ExpandLayout.h"
+#include "lib/Transforms/LowerSubbyteElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -35,32 +36,16 @@ static bool usesTiles(Operation *op) {
          llvm::any_of(op->getResultTypes(), isTile);
 }
 
-static bool accessesElements(Operation *op) {
-  return isa<memref::LoadOp, memref::StoreOp, memref::CopyOp,
-             vector::TransferReadOp, vector::TransferWriteOp>(op);
-}
-
 static bool isKnown(Operation *op) {
-  return accessesElements(op) ||
-         isa<ViewOp, SliceOp, OffsetOp, memref::DimOp, memref::AllocOp,
-             memref::AllocaOp, memref::DeallocOp, memref::GlobalOp,
-             memref::GetGlobalOp, memref::ExtractAlignedPointerAsIndexOp,
-             memref::AssumeAlignmentOp, arith::SelectOp, func::FuncOp,
-             func::CallOp, func::ReturnOp, gpu::GPUFuncOp, gpu::ReturnOp,
-             gpu::LaunchFuncOp, scf::ForOp, scf::IfOp, scf::WhileOp,
-             scf::YieldOp, scf::ConditionOp, cf::BranchOp, cf::CondBranchOp>(
-             op);
-}
-
-/// Of a store or a transfer, the memref; of a copy, either side.
-static bool hasPackedElements(Operation *op) {
-  return llvm::any_of(op->getOperandTypes(), [](Type type) {
-    if (!isTile(type))
-      return false;
-    std::optional<int64_t> bits =
-        elementBits(cast<MemRefType>(type).getElementType());
-    return bits && *bits < 8;
-  });
+  return isa<memref::LoadOp, memref::StoreOp, memref::CopyOp,
+             vector::TransferReadOp, vector::TransferWriteOp, ViewOp, SliceOp,
+             OffsetOp, memref::DimOp, memref::AllocOp, memref::AllocaOp,
+             memref::DeallocOp, memref::GlobalOp, memref::GetGlobalOp,
+             memref::ExtractAlignedPointerAsIndexOp, memref::AssumeAlignmentOp,
+             arith::SelectOp, func::FuncOp, func::CallOp, func::ReturnOp,
+             gpu::GPUFuncOp, gpu::ReturnOp, gpu::LaunchFuncOp, scf::ForOp,
+             scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp,
+             cf::BranchOp, cf::CondBranchOp>(op);
 }
 
 static LogicalResult refuse(Operation *op) {
@@ -86,12 +71,8 @@ static LogicalResult refuse(Operation *op) {
            "it with tile.slice, or give it a strided layout";
     return diag;
   }
-  if (accessesElements(op) && hasPackedElements(op)) {
-    InFlightDiagnostic diag = op->emitOpError(
-        "cannot access elements of less than a byte, which lie packed");
-    diag.attachNote() << "view the buffer as i8";
-    return diag;
-  }
+  if (failed(checkElementAccess(op)))
+    return failure();
   if (auto transfer = dyn_cast<VectorTransferOpInterface>(op))
     if (std::optional<int64_t> count =
             layout::product(transfer.getVectorType().getShape());

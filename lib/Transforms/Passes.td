@@ -85,12 +85,35 @@ def TileAttachTarget : Pass<"tile-attach-target", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
-def TileCheckMemRefs : Pass<"tile-check-memrefs"> {
-  let summary = "Refuse, at their place, accesses on which upstream's conversions end the process";
+def TileCheckTypes : Pass<"tile-check-types"> {
+  let summary = "Refuse, at their place, types and declarations on which upstream or LLVM ends the process";
   let description = [{
-    Loads and stores of integers of less than a byte other than 4 bits, and subviews that drop some
-    dimensions of one element, keep others, and step in one of them by something else than 1.
+    Shapes of 2^63 elements or more, vectors of a scalable size, integers of no bits, memory spaces that
+    are no numbers of LLVM's, `llvm.align` that is no power of two, and `memref.alloc` and
+    `memref.alloca` of workgroup memory, which upstream takes from a GPU's heap or a thread's stack.
   }];
+}
+
+def TileCheckMemRefs : Pass<"tile-check-memrefs"> {
+  let summary = "Refuse, at their place, memrefs and descriptors that upstream's conversions cannot lower";
+  let description = [{
+    `memref.expand_shape` with several unknown extents in one group; subviews that drop some dimensions
+    of one element, keep others, and step in one of them by something else than 1; and functions on a
+    GPU that are handed a type of `nvgpu`.
+  }];
+}
+
+def TileLowerSubbyteElements : Pass<"tile-lower-subbyte-elements"> {
+  let summary = "Store bools as bytes, and refuse accesses to other elements of less than a byte";
+  let description = [{
+    A memref of `i1` becomes one of `i8`, in device and host code alike: loads, stores, vector accesses,
+    initial values and what hands such a memref on. False is 0; what is not 0 is true.
+
+    Other elements of less than a byte are packed, as copies count them: 8 `i4` are 4 bytes. Ops that
+    would access single ones are refused, and so are vector accesses to elements that memory pads, such
+    as `i24`: upstream's lowering would step by one size and pack by another.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def TileCheckLowered : Pass<"tile-check-lowered"> {

@@ -2,8 +2,10 @@
 // What declarations of shared memory span, and how they have to be aligned.
 #include "lib/Transforms/PlaceSharedMemory.h"
 
+#include "dialect/ElementSize.h"
 #include "lib/Analysis/Tile.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "llvm/Support/MathExtras.h"
@@ -16,11 +18,6 @@ using namespace tile::placement;
 /// up.
 static constexpr int64_t kHugeBytes = int64_t(1) << 48;
 
-static int64_t integerAttr(Attribute attr, int64_t otherwise) {
-  auto number = dyn_cast_or_null<IntegerAttr>(attr);
-  return number ? number.getInt() : otherwise;
-}
-
 static int64_t saturatingMul(int64_t a, int64_t b) {
   int64_t result = 0;
   bool overflowed = llvm::MulOverflow(a, b, result);
@@ -32,7 +29,8 @@ static bool hasKnownSize(Type type) {
     return hasKnownSize(complex.getElementType());
   if (auto vector = dyn_cast<VectorType>(type))
     return !vector.isScalable() && hasKnownSize(vector.getElementType());
-  return type.isIntOrIndexOrFloat() || isa<DataLayoutTypeInterface>(type);
+  return (type.isIntOrIndexOrFloat() && !type.isInteger(0)) ||
+         isa<DataLayoutTypeInterface>(type);
 }
 
 /// Bytes from one element to the next in an array of LLVM's.
@@ -130,25 +128,67 @@ static LogicalResult checkAlignment(Operation *op, const Twine &subject,
   return diag;
 }
 
-/// Makes `flat`, which was a `type`, a row of `elements`, and its users use a
-/// view as a `type` of it.
-static void flatten(Value flat, MemRefType type, int64_t elements) {
+/// Elements of less than a byte are packed; a row of them has no type of its
+/// own that upstream would give their bytes.
+static bool isPacked(Type element) {
+  std::optional<int64_t> bits = elementBits(element);
+  return bits && *bits < 8;
+}
+
+/// Bytes of `elements` in a row.
+static int64_t rowBytes(Operation *op, Type element, int64_t elements) {
+  if (!isPacked(element))
+    return saturatingMul(elements, arrayStep(op, element));
+  return llvm::divideCeil(saturatingMul(elements, *elementBits(element)), 8);
+}
+
+/// The row that a buffer of this type becomes; the type itself where it is what
+/// upstream allocates rightly.
+static MemRefType rowType(MemRefType type, int64_t elements, int64_t bytes) {
+  auto row = [&](int64_t extent, Type element) {
+    return MemRefType::get({extent}, element, AffineMap(),
+                           type.getMemorySpace());
+  };
+  Type element = type.getElementType();
+  bool isPlain = type.getLayout().isIdentity();
+  // Of no elements, upstream takes the strides for unknown.
+  bool hasStrides = elements != 0 || type.getRank() == 1;
+  if (isPacked(element) || (isPlain && !hasStrides))
+    return row(bytes, IntegerType::get(type.getContext(), 8));
+  return isPlain ? type : row(elements, element);
+}
+
+/// Makes `flat`, which was a `type`, a `row`, and its users use a view as a
+/// `type` of it.
+static void flatten(Value flat, MemRefType type, MemRefType row,
+                    int64_t elements) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : flat.getUses())
     uses.push_back(&use);
-  flat.setType(MemRefType::get({elements}, type.getElementType(), AffineMap(),
-                               type.getMemorySpace()));
+  flat.setType(row);
   OpBuilder builder(flat.getContext());
   builder.setInsertionPointAfterValue(flat);
-  auto [strides, offset] = type.getStridesAndOffset();
-  auto strided = MemRefType::get(
-      type.getShape(), type.getElementType(),
-      StridedLayoutAttr::get(type.getContext(), offset, strides),
-      type.getMemorySpace());
-  Value view = memref::ReinterpretCastOp::create(
-      builder, flat.getLoc(), strided, flat, offset, type.getShape(), strides);
-  if (strided != type)
-    view = memref::CastOp::create(builder, flat.getLoc(), type, view);
+  Location loc = flat.getLoc();
+  bool isPlain = type.getLayout().isIdentity();
+  Value view = flat;
+  if (isPlain || row.getElementType() != type.getElementType()) {
+    auto elementRow = MemRefType::get({elements}, type.getElementType(),
+                                      AffineMap(), type.getMemorySpace());
+    Value start = arith::ConstantIndexOp::create(builder, loc, 0);
+    view = memref::ViewOp::create(builder, loc, isPlain ? type : elementRow,
+                                  view, start, ValueRange());
+  }
+  if (!isPlain) {
+    auto [strides, offset] = type.getStridesAndOffset();
+    auto strided = MemRefType::get(
+        type.getShape(), type.getElementType(),
+        StridedLayoutAttr::get(type.getContext(), offset, strides),
+        type.getMemorySpace());
+    view = memref::ReinterpretCastOp::create(builder, loc, strided, view,
+                                             offset, type.getShape(), strides);
+    if (strided != type)
+      view = memref::CastOp::create(builder, loc, type, view);
+  }
   for (OpOperand *use : uses)
     use->set(view);
 }
@@ -164,17 +204,17 @@ FailureOr<Buffer> placement::spanAttribution(gpu::GPUFuncOp func,
   StringRef attrName = LLVM::LLVMDialect::getAlignAttrName();
   Buffer buffer;
   buffer.attribution = argument;
-  buffer.bytes =
-      saturatingMul(*elements, arrayStep(func, type.getElementType()));
+  buffer.bytes = rowBytes(func, type.getElementType(), *elements);
   buffer.alignment = std::max(
       {kMinAlignment, assumedAlignment(argument),
-       integerAttr(func.getWorkgroupAttributionAttr(index, attrName), 1)});
+       declaredAlignment(func.getWorkgroupAttributionAttr(index, attrName))});
   if (failed(checkAlignment(func, subject, buffer.alignment)))
     return failure();
   func.setWorkgroupAttributionAttr(
       index, attrName, Builder(func).getI64IntegerAttr(buffer.alignment));
-  if (!type.getLayout().isIdentity())
-    flatten(argument, type, *elements);
+  MemRefType row = rowType(type, *elements, buffer.bytes);
+  if (row != type)
+    flatten(argument, type, row, *elements);
   return buffer;
 }
 
@@ -193,8 +233,7 @@ FailureOr<Buffer> placement::spanGlobal(memref::GlobalOp global,
     return failure();
   Buffer buffer;
   buffer.global = global;
-  buffer.bytes =
-      saturatingMul(*elements, arrayStep(global, type.getElementType()));
+  buffer.bytes = rowBytes(global, type.getElementType(), *elements);
   buffer.alignment =
       std::max<int64_t>(kMinAlignment, global.getAlignment().value_or(1));
   for (memref::GetGlobalOp get : gets)
@@ -204,12 +243,12 @@ FailureOr<Buffer> placement::spanGlobal(memref::GlobalOp global,
   global.setAlignment(buffer.alignment);
   // A public one without a value would be declared, and nobody would define it.
   global.setPrivate();
-  if (type.getLayout().isIdentity())
+  MemRefType row = rowType(type, *elements, buffer.bytes);
+  if (row == type)
     return buffer;
   for (memref::GetGlobalOp get : gets)
-    flatten(get, type, *elements);
-  global.setType(MemRefType::get({*elements}, type.getElementType(),
-                                 AffineMap(), type.getMemorySpace()));
+    flatten(get, type, row, *elements);
+  global.setType(row);
   return buffer;
 }
 
@@ -223,8 +262,8 @@ Buffer placement::spanGlobal(LLVM::GlobalOp global) {
 }
 
 FailureOr<int64_t> placement::alignmentOf(gpu::DynamicSharedMemoryOp op) {
-  int64_t alignment = std::max(integerAttr(op->getAttr(kAlignmentAttrName), 1),
-                               assumedAlignment(op));
+  int64_t alignment = std::max(
+      declaredAlignment(op->getAttr(kAlignmentAttrName)), assumedAlignment(op));
   if (failed(checkAlignment(op, "memory", alignment)))
     return failure();
   return alignment;

@@ -3,6 +3,7 @@
 #include "python/bindings/Watch.h"
 
 #include "dialect/TileDialect.h"
+#include "lib/Transforms/CheckTypes.h"
 #include "lib/Transforms/Passes.h"
 
 #include "mlir/CAPI/IR.h"
@@ -13,13 +14,19 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
 
 #include <memory>
 
@@ -174,13 +181,55 @@ static std::vector<char *> argvOf(std::vector<std::string> &arguments) {
   return argv;
 }
 
+namespace {
+/// Verifies what was parsed, after a look at its types, which upstream's
+/// verifiers may end the process on.
+struct VerifyInput : PassWrapper<VerifyInput, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VerifyInput)
+  StringRef getName() const override { return "VerifyInput"; }
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (failed(tile::checkElementCounts(getOperation())) ||
+        failed(verify(getOperation())))
+      signalPassFailure();
+  }
+};
+} // namespace
+
 int tile::optMain(std::vector<std::string> arguments) {
   silenceStackDumps();
   DialectRegistry registry = allDialects();
-  std::vector<char *> argv = argvOf(arguments);
-  return asMainReturnCode(MlirOptMain(static_cast<int>(argv.size()),
-                                      argv.data(), "tile-opt: the tile dialect",
-                                      registry));
+  std::vector<char *> pointers = argvOf(arguments);
+  int argc = static_cast<int>(pointers.size());
+  char **argv = pointers.data();
+  auto [input, output] = registerAndParseCLIOptions(
+      argc, argv, "tile-opt: the tile dialect", registry);
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses() ||
+      !config.shouldVerifyOnParsing())
+    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+
+  llvm::InitLLVM signals(argc, argv);
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(input, &message);
+  std::unique_ptr<llvm::ToolOutputFile> out;
+  if (file)
+    out = openOutputFile(output, &message);
+  if (!out) {
+    llvm::errs() << message << "\n";
+    return EXIT_FAILURE;
+  }
+  MlirOptMainConfig verified = config;
+  verified.verifyOnParsing(false);
+  verified.setPassPipelineSetupFn([&config](PassManager &passes) {
+    passes.addPass(std::make_unique<VerifyInput>());
+    return config.setupPassPipeline(passes);
+  });
+  LogicalResult result =
+      MlirOptMain(out->os(), std::move(file), registry, verified);
+  if (succeeded(result))
+    out->keep();
+  return asMainReturnCode(result);
 }
 
 int tile::lspServerMain(std::vector<std::string> arguments) {

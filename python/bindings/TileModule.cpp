@@ -6,6 +6,7 @@
 #include "lib/Analysis/Banks.h"
 #include "lib/Analysis/DeclaredVariant.h"
 #include "lib/Analysis/ValueFacts.h"
+#include "lib/Transforms/CheckTypes.h"
 #include "python/bindings/KnownLaunch.h"
 #include "python/bindings/LayoutAttr.h"
 #include "python/bindings/ScriptedPass.h"
@@ -14,6 +15,10 @@
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/SourceMgr.h"
 
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
@@ -39,6 +44,21 @@ template <typename T> static T as(MlirAttribute attribute) {
 
 static std::vector<int64_t> list(llvm::ArrayRef<int64_t> values) {
   return {values.begin(), values.end()};
+}
+
+/// Parses a module, and looks at its types before upstream's verifiers do.
+static std::optional<MlirModule> parse(MlirContext context, nb::bytes text,
+                                       const std::string &name) {
+  auto source = std::make_shared<llvm::SourceMgr>();
+  source->AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBufferCopy({text.c_str(), text.size()}, name),
+      llvm::SMLoc());
+  mlir::ParserConfig config(unwrap(context), /*verifyAfterParse=*/false);
+  auto module = mlir::parseSourceFile<mlir::ModuleOp>(source, config);
+  if (!module || failed(tile::checkElementCounts(*module)) ||
+      failed(mlir::verify(*module)))
+    return std::nullopt;
+  return wrap(module.release());
 }
 
 static void defineCopyPlan(nb::module_ &m) {
@@ -218,6 +238,9 @@ NB_MODULE(_tile, m) {
       "Return an offset as a swizzle, (bits, base, shift) or empty, moves it.");
   m.def("register_dialects", &tile::registerDialects, nb::arg("registry"),
         "Add the tile dialect to a dialect registry.");
+  m.def("parse", &parse, nb::arg("context"), nb::arg("text"), nb::arg("name"),
+        "Return the module in `text`, MLIR or bytecode, or None after a "
+        "diagnostic, which calls the text `name`.");
   m.def("emit_error", &tile::emitError, nb::arg("op"), nb::arg("message"),
         nb::arg("note"),
         "Emit an error at an operation; an empty note is left out.");

@@ -6,10 +6,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import io
-import math
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +16,7 @@ from mlir import ir
 from . import _tile, pipeline, validation
 from .binaries import embedded_ptx
 from .contexts import context, one_thread
-from .diagnostics import compile_error, diagnostics_of, place, warn_of
+from .diagnostics import compile_error, diagnostic_lines, diagnostics_of, place, warn_of
 from .kernel_table import KERNEL_TABLE, kernel_table
 from .runtime.errors import CompileError, Error
 from .scripted import run_passes
@@ -37,11 +35,10 @@ FORMATS = {"ptx": "isa", "cubin": "bin", "fatbin": "fatbin"}
 def parse(text: str | bytes) -> ir.Module:
     """Parse the module `text`, as text or bytecode, in the current context.
 
-    Raises `CompileError` with the diagnostics of the parser and the verifier.
+    Raises `CompileError` with the diagnostics of the parser and the verifier, `RuntimeError` where
+    there is no context.
     """
-    content = text.encode() if isinstance(text, str) else text
-    _check_extents(content, "-")
-    return _parsed(lambda: ir.Module.parse(text), content, "-", "the module")
+    return _parsed(text.encode() if isinstance(text, str) else text, "-")
 
 
 def parse_file(path: str | os.PathLike[str]) -> ir.Module:
@@ -49,26 +46,43 @@ def parse_file(path: str | os.PathLike[str]) -> ir.Module:
 
     Diagnostics name `path`. Raises `OSError` where it cannot be read, else as `parse` does.
     """
-    name = os.fspath(path)
-    content = Path(path).read_bytes()
-    _check_extents(content, name)
-    return _parsed(lambda: ir.Module.parseFile(name), content, name, name)
+    # MLIR takes UTF-8 only, which names of files need not be.
+    name = os.fspath(path).encode(errors="backslashreplace").decode()
+    return _parsed(Path(path).read_bytes(), name)
 
 
-def _parsed(parse: Callable[[], ir.Module], content: bytes, name: str, what: str) -> ir.Module:
-    """Return what `parse` makes of `content`; raise `CompileError` for what is no module."""
+def _parsed(content: bytes, name: str) -> ir.Module:
+    """Return the module in `content`, whose locations and diagnostics call it `name`."""
+    current = ir.Context.current
+    if current is None:
+        raise RuntimeError(
+            "a module must be parsed in a context: enter `with mlir_tile.context():`"
+        )
     is_text = not content.startswith(_BYTECODE)
     if is_text:
         _check_strings(content, name, is_text)
         _check_numbers(content, name)
+    said: list[str] = []
+
+    def note(diagnostic: ir.Diagnostic) -> bool:
+        is_error: bool = diagnostic.severity == ir.DiagnosticSeverity.ERROR
+        if is_error:
+            try:
+                said.extend(diagnostic_lines(diagnostic))
+            except (RuntimeError, UnicodeError) as error:
+                # The bindings can make no `str` of the text.
+                said.append(f"{name}: error: cannot be parsed, nor said why: {error}")
+        return is_error
+
+    handler = current.attach_diagnostic_handler(note)
     try:
-        with one_thread(ir.Context.current):
-            module = parse()
-    except ir.MLIRError as error:
-        raise compile_error(f"cannot parse {what}", error) from None
-    except RuntimeError as error:
-        # A diagnostic with text of which the bindings can make no `str`.
-        raise CompileError(f"{name}: error: cannot be parsed, nor said why: {error}") from None
+        with one_thread(current):
+            module = _tile.parse(current, content, name)
+    finally:
+        handler.detach()
+    if module is None:
+        what = "the module" if name == "-" else name
+        raise CompileError("\n".join(said) or f"cannot parse {what}", said)
     if not is_text:
         printed = module.operation.get_asm(enable_debug_info=True)
         _check_strings(printed.encode(), name, is_text)
@@ -122,24 +136,6 @@ def _check_numbers(text: bytes, name: str) -> None:
             raise CompileError(error, [error])
 
 
-def _check_extents(content: bytes, name: str) -> None:
-    """Raise `CompileError` for memrefs whose elements cannot be counted.
-
-    Upstream's verifiers multiply their extents, and end the process where that overflows.
-    """
-    for memref in _EXTENTS.finditer(content):
-        begin = content.rfind(b"\n", 0, memref.start()) + 1
-        if b"//" in content[begin : memref.start()]:
-            continue
-        if math.prod(int(extent) or 1 for extent in _NUMBER.findall(memref[1])) >= 1 << 63:
-            line = content.count(b"\n", 0, memref.start()) + 1
-            column = memref.start() - begin + 1
-            error = f"{name}:{line}:{column}: error: memref must have fewer than 2^63 elements"
-            raise CompileError(error, [error])
-
-
-_EXTENTS = re.compile(rb"memref<((?:(?:\d+|\?)x)+)")
-_NUMBER = re.compile(rb"\d+")
 _MOST_DIGITS = 1000
 _LONG_NUMBER = re.compile(rb"(?<![\w.\"])\d{%d,}" % (_MOST_DIGITS + 1))
 _BYTECODE = b"ML\xefR"

@@ -41,7 +41,7 @@ class Options:
 
 
 # A kernel's own buffers can only be aligned once it is a function.
-PREPARE = "tile-insert-sync, gpu-kernel-outlining"
+PREPARE = "tile-check-types, tile-insert-sync, gpu-kernel-outlining"
 
 
 def plan(remarks: bool = False) -> str:
@@ -54,7 +54,8 @@ def analyze(remarks: bool = False) -> str:
     return f"{PREPARE}, {plan(remarks)}, tile-check-sync"
 
 
-LEGALIZE = "tile-legalize-to-nvvm, tile-expand-layout"
+# Loops and accesses of `affine` become those that all later passes know.
+LEGALIZE = "tile-legalize-to-nvvm, lower-affine, tile-lower-subbyte-elements, tile-expand-layout"
 
 
 def legalize(remarks: bool = False) -> str:

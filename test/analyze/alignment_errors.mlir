@@ -67,6 +67,26 @@ gpu.func @assumption_about_an_odd_view(%buffer: memref<20xf32, #wg>, %rank: i32,
   gpu.return
 }
 
+// An allocation in a kernel is no shared memory, however it is aligned.
+gpu.func @allocation(%rank: i32, %bars: !bars, %i: index) workgroup(%dst: memref<16xf32, #wg>) {
+  %src = memref.alloc() {alignment = 16 : i64} : memref<16xf32, #wg>
+  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1}}
+  // expected-note @+1 {{declare it as a workgroup attribution of the kernel}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<16xf32, #wg> to memref<16xf32, #wg>, !bars
+  gpu.return
+}
+
+// A promise of 0, or of more than fits, is none.
+gpu.func @argument_aligned_to_0(%dst: memref<16xf32, #wg> {llvm.align = 0 : i64}, %rank: i32,
+                                %bars: !bars, %i: index) workgroup(%src: memref<16xf32, #wg>) {
+  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: destination buffer must be aligned to 16 bytes, got an alignment of 1}}
+  // expected-note @+1 {{say how the buffer is aligned: llvm.align = 16 on the argument, or memref.assume_alignment}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<16xf32, #wg> to memref<16xf32, #wg>, !bars
+  gpu.return
+}
+
 // Of several buffers each must be aligned, and those of the kernel's own are.
 gpu.func @choice_control(%rank: i32, %bars: !bars, %i: index, %which: i1)
     workgroup(%a: memref<16xf32, #wg>, %b: memref<16xf32, #wg>, %dst: memref<16xf32, #wg>) {

@@ -123,6 +123,38 @@ def test_a_memref_beyond_memory_is_refused(buffer: str, message: str, worker: Wo
     assert message in outcome.stderr, outcome.stderr[:2000]
 
 
+WIDE = f"memref<{2**32}x{2**32}xf16>"
+# On each of these upstream's verifiers would end the process.
+USES = {
+    "subview": f"%x = memref.subview %a[0, 0] [4, 4] [1, 1] : {WIDE} to "
+    f"memref<4x4xf16, strided<[{2**32}, 1]>>",
+    "collapse": f"%x = memref.collapse_shape %a [[0, 1]] : {WIDE} into memref<?xf16>",
+    "transpose": f"%x = memref.transpose %a (i, j) -> (j, i) : {WIDE} to "
+    f"memref<{2**32}x{2**32}xf16, strided<[1, {2**32}]>>",
+    "vector": f"%x = vector.load %a[%i, %i] : {WIDE}, vector<4xf16>",
+    "metadata": f"%x:6 = memref.extract_strided_metadata %a : {WIDE} "
+    "-> memref<f16>, index, index, index, index, index",
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES.keys())
+def test_a_huge_memref_is_refused_before_its_uses_are_verified(use: str, worker: Worker) -> None:
+    text = f"func.func @f(%a: {WIDE}, %i: index) {{\n  {use}\n  return\n}}\n"
+    outcome = worker.run("program", text.encode())
+    assert outcome.status == 1, outcome.stderr[:2000]
+    assert (
+        ":1:1: error: 'func.func' op must have types of fewer than 2^63 elements" in outcome.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    "text", [f"// {WIDE}", f'module attributes {{llvm.note = "{WIDE}"}} {{}}', "module {}"]
+)
+def test_a_type_that_is_only_spoken_of_is_none(text: str, worker: Worker) -> None:
+    outcome = worker.run("program", text.encode())
+    assert outcome.status == 0, outcome.stderr[:2000]
+
+
 GLOBAL = """
 memref.global "private" @table : memref<2xf16, #tile.layout<(2) : ({stride})>> = dense<[1.0, 2.0]>
 """

@@ -37,8 +37,8 @@ func.func @control_of_packed(%tile: memref<8xi8, #tile.layout<(8) : (1)>>, %i: i
   return %element : i8
 }
 func.func @packed(%tile: memref<8xi4, #tile.layout<(8) : (1)>>, %i: index) -> i4 {
-  // expected-error @+2 {{'memref.load' op cannot access elements of less than a byte, which lie packed}}
-  // expected-note @+1 {{view the buffer as i8}}
+  // expected-error @+2 {{'memref.load' op must access elements of whole bytes, or i1, got 'i4'}}
+  // expected-note @+1 {{they are packed: declare the buffer as i8, and view it as 'i4' where tiles of it are copied}}
   %element = memref.load %tile[%i] : memref<8xi4, #tile.layout<(8) : (1)>>
   return %element : i4
 }

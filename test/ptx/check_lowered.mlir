@@ -87,3 +87,35 @@ func.func @tensors(%a: tensor<4xf32>) {
 func.func @shared_by_the_host(%m: memref<4xf32, #gpu.address_space<workgroup>>) {
   return
 }
+
+// -----
+
+// LLVM declares a kernel's parameters by their bits, of which PTX has some.
+gpu.module @kernels {
+  gpu.func @control_of_parameters(%a: i1, %b: i8, %c: i64, %d: i128, %e: bf16, %f: vector<3xi4>) kernel {
+    gpu.return
+  }
+  gpu.func @called(%a: i24) {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+2 {{'llvm.func' op parameters must be i1 or have a power of two of bits, 8 or more, got 'i24'}}
+  // expected-note @+1 {{pass a wider integer, and truncate it}}
+  gpu.func @parameter_of_24_bits(%a: i32, %b: i24) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+2 {{'llvm.func' op parameters must be i1 or have a power of two of bits, 8 or more, got 'i4'}}
+  // expected-note @+1 {{pass a wider integer, and truncate it}}
+  gpu.func @parameter_of_4_bits(%a: f4E2M1FN) kernel {
+    gpu.return
+  }
+}

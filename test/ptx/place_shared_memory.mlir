@@ -184,12 +184,60 @@ gpu.module @kernels {
 
 // -----
 
-// A buffer of no elements has no strides to speak of, and needs no bytes.
+// A buffer of no elements has no strides to speak of, and needs no bytes. The kernel is compiled, too.
 
 // CHECK-LABEL: gpu.func @no_elements
-// CHECK-SAME:    memref<64x0xf16, #gpu.address_space<workgroup>>
+// CHECK-SAME:    workgroup(%[[A:.*]] : memref<0xi8, #gpu.address_space<workgroup>>
 gpu.module @kernels {
-  gpu.func @no_elements() workgroup(%a: memref<64x0xf16, #gpu.address_space<workgroup>>) kernel {
+  gpu.func @no_elements(%i: index, %x: f16)
+      workgroup(%a: memref<64x0xf16, #gpu.address_space<workgroup>>) kernel {
+    // CHECK: %[[VIEW:.*]] = memref.view %[[A]][{{.*}}][] : memref<0xi8, {{.*}}> to memref<64x0xf16, #gpu.address_space<workgroup>>
+    // CHECK: memref.store %{{.*}}, %[[VIEW]]
+    memref.store %x, %a[%i, %i] : memref<64x0xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Packed elements count as their bits: 5 x 3 i4 are 8 bytes, and 25 with gaps are 13. Users see what they
+// saw.
+
+// CHECK: memref.global "private" @table : memref<3xi8, 3> {alignment = 16 : i64}
+// CHECK-LABEL: gpu.func @packed
+// CHECK-SAME:    workgroup(%[[A:.*]] : memref<8xi8, 3> {{.*}}, %[[B:.*]] : memref<13xi8, 3>
+gpu.module @kernels {
+  memref.global "private" @table : memref<9xi2, 3>
+  gpu.func @packed(%out: memref<3xindex>)
+      workgroup(%a: memref<5x3xi4, 3>, %b: memref<5x5xf4E2M1FN, strided<[5, 1]>, 3>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // CHECK-DAG: %[[SEEN_B:.*]] = memref.view %[[B]][{{.*}}][] : memref<13xi8, 3> to memref<25xf4E2M1FN, 3>
+    // CHECK-DAG: %[[STRIDED_B:.*]] = memref.reinterpret_cast %[[SEEN_B]] to offset: [0], sizes: [5, 5], strides: [5, 1]
+    // CHECK-DAG: %[[SEEN_A:.*]] = memref.view %[[A]][{{.*}}][] : memref<8xi8, 3> to memref<5x3xi4, 3>
+    // CHECK: memref.extract_aligned_pointer_as_index %[[SEEN_A]] : memref<5x3xi4, 3>
+    %at = memref.extract_aligned_pointer_as_index %a : memref<5x3xi4, 3> -> index
+    // CHECK: memref.extract_aligned_pointer_as_index %[[STRIDED_B]]
+    %bt = memref.extract_aligned_pointer_as_index %b : memref<5x5xf4E2M1FN, strided<[5, 1]>, 3> -> index
+    // CHECK: %[[TABLE:.*]] = memref.get_global @table : memref<3xi8, 3>
+    // CHECK: memref.view %[[TABLE]][{{.*}}][] : memref<3xi8, 3> to memref<9xi2, 3>
+    %table = memref.get_global @table : memref<9xi2, 3>
+    %ct = memref.extract_aligned_pointer_as_index %table : memref<9xi2, 3> -> index
+    memref.store %at, %out[%c0] : memref<3xindex>
+    memref.store %bt, %out[%c0] : memref<3xindex>
+    memref.store %ct, %out[%c1] : memref<3xindex>
+    gpu.return
+  }
+}
+
+// -----
+
+// In dynamic memory, too: two tiles of 96 KiB fit, which would be 192 KiB each at a byte for an element.
+
+// CHECK-LABEL: gpu.func @packed_front
+// CHECK-SAME:    tile.dynamic_shared_memory_front = 196608 : i64
+gpu.module @kernels {
+  gpu.func @packed_front() workgroup(%a: memref<192x1024xi4, 3>, %b: memref<192x1024xi4, 3>) kernel {
     gpu.return
   }
 }

@@ -170,7 +170,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   // expected-error @below {{'gpu.func' op shared memory must be at most 232448 bytes, got}}
   // expected-note @below {{make the buffers}}
-  gpu.func @huge() workgroup(%a: memref<4611686018427387904x4xf64, strided<[4611686018427387904, 1]>, 3>) kernel {
+  gpu.func @huge() workgroup(%a: memref<1152921504606846976x4xf64, strided<[1152921504606846976, 1]>, 3>) kernel {
     gpu.return
   }
 }
@@ -295,6 +295,36 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   gpu.func @offset_control() workgroup(%a: memref<8xf32, strided<[1], offset: 8>, 3>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'gpu.func' op workgroup buffer 0 must be aligned to a power of two of at most 1024 bytes, got 9223372036854775807}}
+  // expected-note @below {{shared memory begins at a multiple of 1024 bytes}}
+  gpu.func @alignment_of_many_bits()
+      workgroup(%a: memref<4xi32, 3> {llvm.align = 1267650600228229401496703205376 : i256}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @alignment_of_many_bits_control()
+      workgroup(%a: memref<4xi32, 3> {llvm.align = 1024 : i256}, %b: memref<4xi32, 3> {llvm.align = 16 : ui32}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'gpu.func' op workgroup buffer 0 must have elements of a known size, got 'memref<4xi0, 3>'}}
+  // expected-note @below {{use integers, floats or vectors of them}}
+  gpu.func @no_bits() workgroup(%a: memref<4xi0, 3>) kernel {
     gpu.return
   }
 }

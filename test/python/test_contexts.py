@@ -37,6 +37,13 @@ def test_a_context_of_ours_has_tile_loaded() -> None:
         assert isinstance(ir.Attribute.parse("#tile.issue<warp>"), tile.IssueAttr)
 
 
+def test_a_module_is_parsed_in_a_context() -> None:
+    with pytest.raises(RuntimeError, match="must be parsed in a context"):
+        mt.parse("module {}")
+    with mt.context():
+        assert str(mt.parse("module {}")).split() == ["module", "{", "}"]
+
+
 def test_a_context_made_before_the_import_knows_tile_once_it_is_loaded() -> None:
     done = python(f"""
 from mlir import ir

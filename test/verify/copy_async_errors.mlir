@@ -130,7 +130,7 @@ func.func @c4_other_element_type(%src: !tile, %dst: memref<8x16xi32, #gpu.addres
 
 // -----
 
-// c5: elements are of whole bytes, or of 2 or 4 bits, which lie packed.
+// c5: elements are of whole bytes, as bools are, or of 2 or 4 bits, which are packed.
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
 
 func.func @c5_i8(%src: memref<8x16xi8, #gpu.address_space<workgroup>>, %dst: memref<8x16xi8, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
@@ -169,16 +169,22 @@ func.func @c5_i4(%src: memref<8x16xi4, #gpu.address_space<workgroup>>, %dst: mem
   return
 }
 
-// -----
-
-// c5: a bit has no byte of its own.
-!bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
-
 func.func @c5_i1(%src: memref<8x16xi1, #gpu.address_space<workgroup>>, %dst: memref<8x16xi1, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
-  // expected-error @+2 {{'tile.copy_async' op element type must be an integer, a float, index, complex or a vector of these, of whole bytes or of 2 or 4 bits, got 'i1'}}
-  // expected-note @+1 {{pack elements of other sizes into i8}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<8x16xi1, #gpu.address_space<workgroup>> to memref<8x16xi1, #gpu.address_space<workgroup>>, !bars
+  return
+}
+
+// -----
+
+// c5: three bits have no byte of their own.
+!bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
+
+func.func @c5_i3(%src: memref<8x16xi3, #gpu.address_space<workgroup>>, %dst: memref<8x16xi3, #gpu.address_space<workgroup>>, %rank: i32, %bars: !bars, %i: index) {
+  // expected-error @+2 {{'tile.copy_async' op element type must be an integer, a float, index, complex or a vector of these, of whole bytes or of 2 or 4 bits, got 'i3'}}
+  // expected-note @+1 {{pack elements of other sizes into i8}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<8x16xi3, #gpu.address_space<workgroup>> to memref<8x16xi3, #gpu.address_space<workgroup>>, !bars
   return
 }
 

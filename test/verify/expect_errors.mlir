@@ -124,10 +124,10 @@ func.func @e7_the_sum_is_too_large(%bars: !bars, %i: index, %x: memref<1024x1023
 // e7: what does not fit 64 bits is too large, and a tile without elements is not.
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
 
-func.func @e7_too_many_to_count(%bars: !bars, %i: index, %x: memref<9223372036854775807x0xf32, #gpu.address_space<workgroup>>, %y: memref<9223372036854775807x4xf32, #gpu.address_space<workgroup>>) {
+func.func @e7_too_many_to_count(%bars: !bars, %i: index, %x: memref<9223372036854775807x0xf32, #gpu.address_space<workgroup>>, %y: memref<9223372036854775807xf32, #gpu.address_space<workgroup>>) {
   tile.expect %bars[%i] for %x : !bars, memref<9223372036854775807x0xf32, #gpu.address_space<workgroup>>
   // expected-error @+2 {{'tile.expect' op must expect at most 1048575 bytes in one phase, got more than 2^63}}
   // expected-note @+1 {{split the tiles and give each part a phase of its own}}
-  tile.expect %bars[%i] for %y : !bars, memref<9223372036854775807x4xf32, #gpu.address_space<workgroup>>
+  tile.expect %bars[%i] for %y : !bars, memref<9223372036854775807xf32, #gpu.address_space<workgroup>>
   return
 }

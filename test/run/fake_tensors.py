@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -28,9 +29,14 @@ class Dlpack:
     """Offers DLPack alone, of version 1 or older; remembers the streams that it is asked for."""
 
     def __init__(
-        self, array: Array, device: int = 0, device_type: int = 2, versioned: bool = True
+        self,
+        array: Array,
+        device: int = 0,
+        device_type: int = 2,
+        versioned: bool = True,
+        flags: int = 0,
     ) -> None:
-        self.array, self.versioned = array, versioned
+        self.array, self.versioned, self.flags = array, versioned, flags
         self.device = (device_type, device)
         self.streams: list[int | None] = []
 
@@ -46,8 +52,25 @@ class Dlpack:
         structure = dlpack._Versioned if self.versioned else dlpack._Tensor
         content: Any = structure.from_address(dlpack._pointer(capsule, name))
         tensor = content.tensor if self.versioned else content
+        if self.versioned:
+            content.flags |= self.flags
         tensor.device_type, tensor.device_id = self.device
         return capsule
+
+
+class Temporary(Dlpack):
+    """Exports an array that nobody else holds, made for each exchange."""
+
+    def __dlpack__(self, **options: Any) -> Any:
+        self.array = self.array.copy()
+        self._exported = weakref.ref(self.array)
+        capsule = super().__dlpack__(**options)
+        self.array = self.array.copy()
+        return capsule
+
+    def is_alive(self) -> bool:
+        """Whether the array that was exported last is still there."""
+        return self._exported() is not None
 
 
 class TorchTensor:

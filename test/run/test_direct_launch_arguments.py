@@ -65,6 +65,12 @@ WRONG: list[tuple[str, Callable[[], tuple[Any, ...]], type[Exception], str]] = [
         "argument 1 of kernel 'dense' must be writeable",
     ),
     (
+        "copy",
+        lambda: (TorchTensor(ZEROS), Dlpack(ZEROS, flags=2), 0.0),
+        ValueError,
+        "argument 1 of kernel 'dense' must share its memory, got a copy that its library exported",
+    ),
+    (
         "misaligned",
         lambda: (
             (TorchTensor(np.zeros(36, np.uint8)[1:33].view(np.float32).reshape(1, 8)),) * 2 + (0.0,)

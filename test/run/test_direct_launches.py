@@ -12,7 +12,15 @@ from typing import Any
 import fake_cuda
 import numpy as np
 import pytest
-from fake_tensors import CupyArray, Dlpack, Interface, TorchTensor, on_device, words
+from fake_tensors import (
+    CupyArray,
+    Dlpack,
+    Interface,
+    Temporary,
+    TorchTensor,
+    on_device,
+    words,
+)
 from kernel_programs import kernel
 
 from mlir_tile.runtime import DeviceUnavailable, LaunchError, tensors
@@ -215,6 +223,23 @@ def test_dlpack_is_told_the_stream(program, fake, streams) -> None:
 
 
 # Devices
+
+
+def test_exported_memory_lives_until_the_kernel_is_launched(
+    program, fake, streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = (Temporary(np.zeros((1, 1), np.float32)) for _ in range(2))
+    bound = kernel("dense")[1, 1]
+    run, seen = bound._run, []
+
+    def launch(*arguments: Any) -> Any:
+        seen.append((a.is_alive(), b.is_alive()))
+        return run(*arguments)
+
+    monkeypatch.setattr(bound, "_run", launch)
+    bound(a, b, 0.0)
+    assert seen == [(True, True)]
+    assert (a.is_alive(), b.is_alive()) == (False, False)
 
 
 @pytest.mark.parametrize("form", ["torch", "cupy", "interface", "dlpack"])

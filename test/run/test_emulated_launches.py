@@ -12,8 +12,11 @@ from typing import Any
 import kernel_programs
 import numpy as np
 import pytest
+from fake_tensors import Dlpack, Temporary
 
 import mlir_tile as mt
+
+CPU, COPIED = 1, 2  # of DLPack
 
 
 def kernel(name: str, **options: Any) -> Any:
@@ -84,6 +87,39 @@ def test_overlapping_and_equal_arguments_are_one_memory() -> None:
     assert np.array_equal(whole, expected)
     kernel("any")[1, 1](whole, whole, 1.0)
     assert np.array_equal(whole, expected + 1)
+
+
+def test_exported_memory_lives_until_the_kernel_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    given, made = (Temporary(np.ones((4, 4), np.float32), device_type=CPU) for _ in range(2))
+    bound = kernel("dense")[1, 1]
+    run, seen = bound._run, []
+
+    def launch(*arguments: Any) -> Any:
+        failed = run(*arguments)
+        seen.append((given.is_alive(), made.is_alive(), made._exported()[0, 0]))
+        return failed
+
+    monkeypatch.setattr(bound, "_run", launch)
+    bound(given, made, 0.5)
+    assert seen == [(True, True, 1.5)]
+    assert (given.is_alive(), made.is_alive()) == (False, False)
+
+
+@pytest.mark.parametrize("flags", [0, COPIED])
+def test_a_copy_that_a_library_exported_is_refused(flags: int) -> None:
+    given, made = np.ones((4, 4), np.float32), np.zeros((4, 4), np.float32)
+    exported = Dlpack(made, device_type=CPU, flags=flags)
+    if not flags:
+        kernel("dense")[1, 1](given, exported, 0.5)
+        assert (made == 1.5).all()
+        return
+    with pytest.raises(ValueError, match="argument 1 of kernel 'dense' must share its memory"):
+        kernel("dense")[1, 1](given, exported, 0.5)
+    main = "func.func @main(%a: memref<4x4xf32>) attributes {llvm.emit_c_interface} { return }"
+    with mt.context():
+        program = mt.compile(mt.parse(main))
+    with pytest.raises(ValueError, match="argument 0 of 'main' must share its memory"):
+        program.invoke("main", exported)
 
 
 def test_scalars_of_every_width() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import gc
 import threading
+import traceback
 from typing import Any
 
 import host_programs
@@ -84,20 +85,34 @@ def test_a_barrier_that_never_completes_is_explained() -> None:
     with pytest.raises(EmulatorError) as caught:
         run(text, array())
     assert caught.value.kind == "deadlock"
-    assert isinstance(caught.value.__cause__, te.EmulationError)
-    assert str(caught.value) == str(caught.value.__cause__)
+    assert isinstance(caught.value.report, te.EmulationError)
+    assert str(caught.value) == str(caught.value.report)
+    assert caught.value.report.thread == (0, 0, 0)
     assert caught.value.launch is not None
     assert caught.value.launch.kernel == "hang"
+
+
+def test_a_report_is_one_traceback_that_ends_in_the_call() -> None:
+    text = host_programs.launch(grid=1, block=1, kernel=host_programs.STRAY_KERNEL, name="stray")
+    with pytest.raises(EmulatorError) as caught:
+        run(text, array())
+    shown = "".join(traceback.format_exception(caught.value))
+    assert shown.count("Traceback (most recent call last)") == 1
+    assert "tile_emulator" not in shown
+    device = te.Device()
+    stray = ".version 8.1\n.target sm_90\n.address_size 64\n.entry k() { st.global.u32 [0], 5; }"
+    with pytest.raises(te.EmulationError) as directly:
+        device.launch(te.parse(stray), "k", grid=1, block=1, args=[])
+    shown = "".join(traceback.format_exception(directly.value))
+    assert shown.count("Traceback (most recent call last)") == 1
 
 
 def test_a_loop_that_never_ends_ends_with_the_time() -> None:
     text = host_programs.launch(grid=1, block=1, kernel=host_programs.SPINNING_KERNEL, name="spin")
     with pytest.raises(KernelTimeout) as caught:
         run(text, array(), timeout=0.2)
-    assert isinstance(caught.value.__cause__, te.EmulationError)
     assert caught.value.launch is not None
     # The emulator's own options are not those of the call.
-    assert str(caught.value.__cause__).endswith("(max_seconds, or --max-seconds)")
     assert str(caught.value).endswith("or a longer timeout (timeout, or --timeout)")
 
 

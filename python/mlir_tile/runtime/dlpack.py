@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""DLPack capsules of device tensors, read without taking them over.
+"""DLPack capsules, read without taking them over.
 
-The capsule frees its tensor itself as long as nobody renames it, so it is enough to keep it while
-the numbers are read. Structures are those of dlpack.h, before and after version 1.
+The capsule frees its tensor itself as long as nobody renames it: whoever uses the memory keeps the
+capsule for so long. Structures are those of dlpack.h, before and after version 1.
 """
 
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["CUDA", "CUDA_MANAGED", "Content", "read_capsule"]
+__all__ = ["CUDA", "CUDA_MANAGED", "Content", "Exporter", "read_capsule"]
 
 CUDA = 2
 CUDA_MANAGED = 13
-_READ_ONLY = 1
+_READ_ONLY, _IS_COPIED = 1, 2
 
 _INTEGER, _UNSIGNED, _FLOAT, _BFLOAT, _BOOL = 0, 1, 2, 4, 6
 _ELEMENTS = {
@@ -63,7 +63,10 @@ class _Versioned(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Content:
-    """A tensor as DLPack describes it; strides are in elements, the offset is in the pointer."""
+    """A tensor as DLPack describes it; strides are in elements, the offset is in the pointer.
+
+    The memory is there as long as the `capsule`; with `is_copy` it was made for this exchange.
+    """
 
     pointer: int
     element: str
@@ -72,6 +75,27 @@ class Content:
     device_type: int
     device: int
     read_only: bool
+    is_copy: bool
+    capsule: Any = field(repr=False, compare=False)
+
+
+class Exporter:
+    """Hands on what another exports, and then says whether that `is_copy`."""
+
+    is_copy = False
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __dlpack_device__(self) -> Any:
+        """Return the device of the other."""
+        return self._value.__dlpack_device__()
+
+    def __dlpack__(self, *arguments: Any, **options: Any) -> Any:
+        """Return the capsule of the other."""
+        capsule = self._value.__dlpack__(*arguments, **options)
+        self.is_copy = bool(_flags(capsule) & _IS_COPIED)
+        return capsule
 
 
 def read_capsule(value: Any, stream: int) -> Content:
@@ -84,12 +108,11 @@ def read_capsule(value: Any, stream: int) -> Content:
         capsule = value.__dlpack__(stream=stream, max_version=(1, 0))
     except TypeError:
         capsule = value.__dlpack__(stream=stream)
-    read_only = False
+    flags = _flags(capsule)
     if _is_valid(capsule, b"dltensor_versioned"):
         versioned = _Versioned.from_address(_pointer(capsule, b"dltensor_versioned"))
         if versioned.major != 1:
             raise BufferError(f"DLPack version {versioned.major} is not known")
-        read_only = bool(versioned.flags & _READ_ONLY)
         tensor = versioned.tensor
     elif _is_valid(capsule, b"dltensor"):
         tensor = _Tensor.from_address(_pointer(capsule, b"dltensor"))
@@ -108,8 +131,17 @@ def read_capsule(value: Any, stream: int) -> Content:
         tuple(tensor.strides[: tensor.ndim]) if tensor.strides and tensor.ndim else dense(shape),
         tensor.device_type,
         tensor.device_id,
-        read_only,
+        bool(flags & _READ_ONLY),
+        bool(flags & _IS_COPIED),
+        capsule,
     )
+
+
+def _flags(capsule: Any) -> int:
+    """Return what a capsule says of its tensor; before version 1 it says nothing."""
+    if not _is_valid(capsule, b"dltensor_versioned"):
+        return 0
+    return int(_Versioned.from_address(_pointer(capsule, b"dltensor_versioned")).flags)
 
 
 def dense(shape: tuple[int, ...]) -> tuple[int, ...]:

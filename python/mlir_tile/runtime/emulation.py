@@ -56,5 +56,7 @@ def run_emulated(
         is_timeout = text.endswith(MORE_SECONDS)
         text = text.replace(MORE_SECONDS, _LONGER).replace(MORE_STEPS, _SMALLER)
         if is_timeout and timeout is not None:
-            raise KernelTimeout(text, call="emulator", launch=launch) from exception
-    raise EmulatorError(text, kind=kind, launch=launch) from exception
+            raise KernelTimeout(text, call="emulator", launch=launch)
+    # Its frames are the emulator's, and hold the memory of the launch.
+    report = exception.with_traceback(None)
+    raise EmulatorError(text, kind=kind, launch=launch, report=report)

@@ -136,16 +136,25 @@ class KernelTimeout(LaunchError):
 
 
 class EmulatorError(LaunchError):
-    """The emulator stopped a program; `__cause__` is its own exception.
+    """The emulator stopped a program.
 
+    `report` is the exception of `tile_emulator`, which has the PTX line, the CTA and the thread.
     `kind` is the emulator's word for what a kernel did wrong ("deadlock", "in-flight", ...),
     "launch" for a launch that it refuses, "memory" for a copy outside of its memory and "ptx" for
     text that it cannot read.
     """
 
-    def __init__(self, message: str, *, kind: str, launch: Launch | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: str,
+        launch: Launch | None = None,
+        report: Exception | None = None,
+    ) -> None:
         super().__init__(message, call="emulator", launch=launch)
         self.kind = kind
+        self.report = report
 
 
 class EmulatorWarning(UserWarning):

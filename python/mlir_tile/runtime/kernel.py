@@ -261,7 +261,7 @@ class BoundKernel:
             return self._emulate(values)
         owners = {number: owner_of(values[number]) for number in parameters.memrefs}
         driver = cuda_driver()
-        tensors, stream = self._read(values, owners, driver)
+        tensors, stream = self._read(values, owners, driver)  # which own their memory until the end
         device = self._device({n: tensor.device for n, tensor in tensors.items()})
         places = parameters.places(tensors)
         # The streams and the places of other tensors may differ every time, and the current
@@ -344,7 +344,7 @@ class BoundKernel:
         kernel = self._kernel
         if self._stream is not None:
             raise ValueError("stream must be None on the emulator, which has no streams")
-        fields, spans = kernel.parameters.of_host_arrays(values)
+        fields, spans, _alive = kernel.parameters.of_host_arrays(values)
         packed = kernel.parameters.pack(*fields)
 
         def run(driver: int, session: Any) -> Failure:

@@ -90,17 +90,23 @@ class Parameters:
         )
         if tensor.read_only:
             raise memref.not_writeable(where)
+        if tensor.is_copy:
+            raise memref.copied(where)
         if tensor.pointer % size:
             raise memref.misaligned(where)
         return _place(memref, size, tensor.shape, strides)
 
-    def of_host_arrays(self, values: Sequence[Any]) -> tuple[list[Any], list[tuple[int, int]]]:
-        """Return what `pack` takes for arrays in host memory, and the memory that they need.
+    def of_host_arrays(
+        self, values: Sequence[Any]
+    ) -> tuple[list[Any], list[tuple[int, int]], list[Any]]:
+        """Return what `pack` takes for arrays in host memory, the memory that they need, and them.
 
-        The latter as disjoint pairs of an address and a size in bytes.
+        The memory as disjoint pairs of an address and a size in bytes. It is there as long as the
+        arrays are.
         """
         fields: list[Any] = []
         spans = []
+        arrays = []
         for number, argument in enumerate(self._signature.arguments):
             if not isinstance(argument, MemRef):
                 convert = self.scalars[number]
@@ -108,6 +114,7 @@ class Parameters:
                 fields.append(convert(values[number]))
                 continue
             array = argument.array(values[number], self.where(number))
+            arrays.append(array)
             strides = argument.host_strides(array, self.where(number))
             place = _place(argument, array.itemsize, array.shape, strides)
             address = array.ctypes.data
@@ -116,7 +123,7 @@ class Parameters:
                 reach = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
                 first = address + sum(r for r in reach if r < 0)
                 spans.append((first, first + sum(map(abs, reach)) + array.itemsize))
-        return fields, _merged(spans)
+        return fields, _merged(spans), arrays
 
 
 def _place(memref: MemRef, size: int, shape: Sequence[int], strides: Sequence[int]) -> Place:

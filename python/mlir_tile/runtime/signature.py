@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from mlir import ir
 
+from mlir_tile.runtime.dlpack import Exporter
 from mlir_tile.runtime.dtypes import (
     NUMPY_ELEMENTS,
     dtype_of,
@@ -143,6 +144,13 @@ class MemRef:
         return ValueError(
             f"{where} must be writeable, got a read-only array: a program may write to any "
             "memref that it takes; pass a copy"
+        )
+
+    def copied(self, where: str) -> ValueError:
+        """Return the error for memory that an exporter made for us."""
+        return ValueError(
+            f"{where} must share its memory, got a copy that its library exported: what a program "
+            "writes to a memref would be lost; pass an array whose own memory can be exported"
         )
 
     def misaligned(self, where: str) -> ValueError:
@@ -322,8 +330,8 @@ def parse_argument(given: Any) -> Argument | None:
     )
 
 
-def _host_array(value: Any, where: str, wanted: object) -> npt.NDArray[Any]:
-    """Return `value` as a view of host memory."""
+def _host_array(value: Any, where: str, wanted: MemRef) -> npt.NDArray[Any]:
+    """Return `value`, which is passed for `wanted`, as a view of host memory."""
     if isinstance(value, np.ndarray):
         return value
     try:
@@ -339,10 +347,14 @@ def _host_array(value: Any, where: str, wanted: object) -> npt.NDArray[Any]:
         )
     if not hasattr(value, "__dlpack__"):
         raise TypeError(f"{where} must be a NumPy array for {wanted}, got {_kind(value)}")
+    exporter = Exporter(value)
     try:
-        return np.from_dlpack(value)
+        array = np.from_dlpack(exporter)
     except Exception as error:
         raise TypeError(f"{where} must be an array in host memory for {wanted}: {error}") from error
+    if exporter.is_copy:
+        raise wanted.copied(where)
+    return array
 
 
 def _torch_on_host(tensor: Any) -> npt.NDArray[Any]:

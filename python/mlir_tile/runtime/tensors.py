@@ -12,7 +12,7 @@ import ctypes
 import re
 import sys
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,8 @@ __all__ = ["FAST_READERS", "Tensor", "owner_of", "read_tensor"]
 class Tensor:
     """A tensor on a device; `stream` is where its content is ready, None where it is anywhere.
 
-    `device` is None for a tensor without elements that does not say. Strides are in elements.
+    `device` is None for a tensor without elements that does not say. Strides are in elements. The
+    memory may be there only as long as `owner`; with `is_copy` nobody sees what is written to it.
     """
 
     pointer: int
@@ -39,6 +40,8 @@ class Tensor:
     device: int | None
     read_only: bool = False
     stream: int | None = None
+    is_copy: bool = False
+    owner: Any = field(default=None, repr=False, compare=False)
 
 
 def owner_of(value: Any) -> str:
@@ -149,6 +152,8 @@ def _dlpack(value: Any, where: str, stream: int | None) -> Tensor:
         content.device,
         content.read_only,
         stream or LEGACY,
+        content.is_copy,
+        content.capsule,
     )
 
 

@@ -8,9 +8,13 @@ its passes and pipelines known to `mlir.passmanager.PassManager.parse`.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import registration as _registration
+from .interpreters import refuse_sub_interpreters as _refuse_sub_interpreters
 
-_registration.register()
+_refuse_sub_interpreters()
+
+from .registration import register as _register  # noqa: E402
+
+_register()
 
 from .compiler import compile, lower, parse, parse_file  # noqa: E402
 from .contexts import context, load_dialect  # noqa: E402
@@ -79,6 +83,11 @@ def __getattr__(name: str) -> Any:
 
         return version("mlir-tile")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return all names, also of what is imported only where it is asked for."""
+    return sorted({*globals(), *_LATE, "__version__"})
 
 
 # They find all of the above.

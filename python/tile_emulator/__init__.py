@@ -64,3 +64,8 @@ def parse(ptx: str) -> Module:
     from tile_emulator.ptx import parser
 
     return parser.parse(ptx)
+
+
+def __dir__() -> list[str]:
+    """Return all names, also of what is imported only where it is asked for."""
+    return sorted({*globals(), *_LATE})

@@ -176,6 +176,31 @@ def test_what_we_do_in_a_context_of_others_leaves_its_threads(pooled: bool) -> N
         assert context.get_num_threads() == before
 
 
+def test_a_sub_interpreter_is_refused_at_once() -> None:
+    """In which upstream's bindings would hang."""
+    done = python("""
+import sys
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+code = f'''
+import sys
+sys.path[:0] = {sys.path!r}
+try:
+    import mlir_tile
+except ImportError as error:
+    print(error, flush=True)
+'''
+interpreters.run_string(interpreters.create(), code)
+import mlir_tile
+print("imported")
+""")
+    said = "mlir_tile must be imported in the main interpreter of a process, "
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(said) and done.stdout.endswith("\nimported\n")
+
+
 def test_the_import_changes_nothing_of_upstreams() -> None:
     """Neither how contexts and pass managers work, nor what else can be imported meanwhile."""
     done = python("""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 
@@ -36,6 +37,14 @@ def test_what_is_imported_late_is_there_when_asked_for() -> None:
 
     with pytest.raises(AttributeError, match="no attribute 'Executible'"):
         _ = mlir_tile.runtime.Executible
+
+
+@pytest.mark.parametrize("package", ["mlir_tile", "mlir_tile.runtime", "tile_emulator"])
+def test_what_is_imported_late_is_listed(package: str) -> None:
+    listed = imported(f"import {package}; print('modules', *dir({package})); raise SystemExit")
+    module = importlib.import_module(package)
+    assert {*module.__all__} <= listed
+    assert all(hasattr(module, name) for name in dir(module))
 
 
 @pytest.mark.parametrize("tool", ["run", "layout"])

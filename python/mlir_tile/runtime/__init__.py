@@ -53,3 +53,8 @@ def __getattr__(name: str) -> Any:
     if name in _LATE:
         return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return all names, also of what is imported only where it is asked for."""
+    return sorted({*globals(), *_LATE})

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The host code's own allocations, remembered until they are freed: a memref
-// that it returns may be one, or an argument's memory, or a global's.
+// that it returns may be one, or an argument's memory, or a global's. And its
+// copies of strided memrefs.
 
 #include "HostCall.h"
+#include "MemRefDescriptor.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <unordered_set>
 
@@ -20,6 +23,26 @@ struct Allocations {
 Allocations &allocations() {
   static auto *instance = new Allocations;
   return *instance;
+}
+
+struct UnrankedMemRef {
+  int64_t rank;
+  void *descriptor;
+};
+
+/// Copies from dimension `i` on.
+void copyFrom(int64_t i, int64_t rank, int64_t elementBytes,
+              const MemRefDescriptor &from, const char *source,
+              const MemRefDescriptor &to, char *target) {
+  if (i == rank) {
+    std::memcpy(target, source, elementBytes);
+    return;
+  }
+  for (int64_t n = 0; n < from.size(i); ++n) {
+    copyFrom(i + 1, rank, elementBytes, from, source, to, target);
+    source += from.stride(i) * elementBytes;
+    target += to.stride(i) * elementBytes;
+  }
 }
 
 void *remember(void *pointer) {
@@ -53,4 +76,12 @@ void tile_runtime_free(void *pointer) { std::free(pointer); }
 int tile_runtime_take(void *pointer) {
   std::lock_guard<std::mutex> lock(allocations().mutex);
   return allocations().live.erase(pointer);
+}
+
+void memrefCopy(int64_t elementBytes, void *source, void *target) {
+  auto [rank, sourceFields] = *static_cast<UnrankedMemRef *>(source);
+  void *targetFields = static_cast<UnrankedMemRef *>(target)->descriptor;
+  MemRefDescriptor from(rank, sourceFields, elementBytes);
+  MemRefDescriptor to(rank, targetFields, elementBytes);
+  copyFrom(0, rank, elementBytes, from, from.origin(), to, to.origin());
 }

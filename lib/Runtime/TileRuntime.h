@@ -170,6 +170,13 @@ TILE_RUNTIME_EXPORT void tile_runtime_dealloc(void *pointer);
 TILE_RUNTIME_EXPORT int tile_runtime_take(void *pointer);
 TILE_RUNTIME_EXPORT void tile_runtime_free(void *pointer);
 
+/// What host code calls by this name to copy one memref into another of the
+/// same extents, whatever their strides: upstream's function, here so that
+/// programs need no library of MLIR's. Both are unranked descriptors: a rank,
+/// and a pointer to the ranked one.
+TILE_RUNTIME_EXPORT void memrefCopy(int64_t elementBytes, void *source,
+                                    void *target);
+
 /// From here on no driver is called any more. For hosts whose driver entries
 /// are about to become invalid, as at the end of a Python process.
 TILE_RUNTIME_EXPORT void tile_runtime_shut_down(void);

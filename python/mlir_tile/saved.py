@@ -24,8 +24,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
-import mlir
-from mlir import ir
+from mlir import _mlir_libs, ir
 
 from mlir_tile.binaries import embedded_ptx
 from mlir_tile.contexts import context
@@ -55,7 +54,7 @@ def _version(name: str) -> str:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         # Unpacked without its metadata: known by its library alone.
-        library = Path(next(iter(mlir.__path__))) / "_mlir_libs" / "libMLIRPythonCAPI.so"
+        library = Path(_mlir_libs.__file__).parent / "libMLIRPythonCAPI.so"
         return f"without metadata, {library.stat().st_size} bytes"
 
 

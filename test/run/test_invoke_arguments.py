@@ -9,7 +9,7 @@ import host_programs
 import numpy as np
 import pytest
 
-from mlir_tile.runtime import Executable, Signature
+from mlir_tile.runtime import Executable, Signature, executable
 
 HOST = """
 module attributes {gpu.container_module} {
@@ -264,23 +264,56 @@ def test_signatures_can_be_given_as_text() -> None:
     assert signature.result is None
 
 
-def test_host_code_may_call_mlirs_own_library() -> None:
+@pytest.mark.parametrize("element", ["i8", "f32", "f64"])
+def test_host_code_copies_memrefs_of_any_strides(element: str) -> None:
+    """By the run-time library: MLIR's, which defines the same, need not be installed."""
     import mlir_tile as mt
 
-    text = """
-    func.func @main(%a: memref<4x4xf32, strided<[8, 1]>>, %b: memref<4x4xf32, strided<[1, 4]>>)
-        attributes {llvm.emit_c_interface} {
-      memref.copy %a, %b
-          : memref<4x4xf32, strided<[8, 1]>> to memref<4x4xf32, strided<[1, 4]>>
+    any_ = f"memref<?x?x{element}, strided<[?, ?], offset: ?>>"
+    text = f"""
+    func.func @main(%a: {any_}, %b: {any_}) attributes {{llvm.emit_c_interface}} {{
+      memref.copy %a, %b : {any_} to {any_}
       return
-    }
+    }}
+    func.func @zero_d(%a: memref<{element}, strided<[], offset: ?>>, %b: memref<{element}>)
+        attributes {{llvm.emit_c_interface}} {{
+      memref.copy %a, %b : memref<{element}, strided<[], offset: ?>> to memref<{element}>
+      return
+    }}
     """
     with mt.context():
         program = mt.compile(mt.parse(text))
-    a = np.arange(32, dtype=np.float32).reshape(4, 8)[:, :4]
-    b = np.zeros((4, 4), np.float32).T
-    program.invoke("main", a, b, device="emulator")
-    assert (a == b).all()
+    dtype = {"i8": np.int8, "f32": np.float32, "f64": np.float64}[element]
+    given = np.arange(1, 97).reshape(8, 12).astype(dtype)
+    for view in (np.s_[:, :], np.s_[2:5, 3:9], np.s_[::-1, ::2], np.s_[:0, :], np.s_[7:, 11:]):
+        a = given[view]
+        for b in (np.zeros(a.shape, dtype), np.zeros(a.shape[::-1], dtype).T):
+            program.invoke("main", a, b, device="emulator")
+            assert np.array_equal(a, b)
+    made = np.zeros((8, 12), dtype)
+    program.invoke("main", given[::2, 1::3], made[1::2, ::3], device="emulator")
+    expected = np.zeros((8, 12), dtype)
+    expected[1::2, ::3] = given[::2, 1::3]
+    assert np.array_equal(made, expected)
+    one = np.zeros((), dtype)
+    program.invoke("zero_d", given[3, 4:5].reshape(()), one, device="emulator")
+    assert one == given[3, 4]
+
+
+def test_copies_load_no_library_of_mlirs() -> None:
+    import mlir_tile as mt
+
+    strided = "memref<4xf32, strided<[2]>>"
+    with mt.context():
+        program = mt.compile(
+            mt.parse(f"""
+            func.func @main(%a: {strided}, %b: {strided}) attributes {{llvm.emit_c_interface}} {{
+              memref.copy %a, %b : {strided} to {strided}
+              return
+            }}
+        """)
+        )
+    assert executable._runner_libraries(program._module) == []
 
 
 def test_host_code_that_cannot_be_compiled_says_why(fake) -> None:

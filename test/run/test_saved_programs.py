@@ -8,6 +8,7 @@ import hashlib
 import importlib.metadata
 import json
 import pickle
+import re
 import struct
 import subprocess
 import sys
@@ -34,7 +35,7 @@ def executable() -> Executable:
 def copies(executable: Executable, device: str = "emulator") -> bool:
     a = np.arange(128 * 64, dtype=np.float16).reshape(128, 64)
     b = np.zeros_like(a)
-    executable.invoke("main", a, b, device=device, timeout=60)
+    executable.invoke("main", a, b, device=device, timeout=600)
     return bool((a == b).all())
 
 
@@ -87,7 +88,7 @@ def test_a_fresh_process_runs_it(way: str, executable: Executable, tmp_path: Pat
         print("right")
     """
     command = [sys.executable, "-c", textwrap.dedent(body), str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
 
 
@@ -138,7 +139,8 @@ def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
 def test_another_version_is_refused(executable: Executable, tmp_path: Path) -> None:
     content = saved.to_bytes(executable)
     versions = {**saved.versions(), saved.MLIR_WHEEL: "21.1.0"}
-    with pytest.raises(mt.LoadError, match=r"was saved with MLIR 21\.1\.0 .* this is 22\."):
+    this = re.escape(saved.versions()[saved.MLIR_WHEEL])
+    with pytest.raises(mt.LoadError, match=rf"was saved with MLIR 21\.1\.0 .* this is {this}; "):
         saved.from_bytes(rewritten(content, versions=versions))
     with pytest.raises(mt.LoadError, match=r"has format 7, this version of mlir_tile reads format"):
         saved.from_bytes(rewritten(content, format=7))
@@ -185,7 +187,7 @@ def test_a_file_is_replaced_as_a_whole(executable: Executable, tmp_path: Path) -
 
 def tile_run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tile_tools.run", *arguments, "--device", "emulator"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_tile_run_takes_a_saved_program(executable: Executable, tmp_path: Path) -> None:

@@ -351,7 +351,7 @@ def _as_module(op: ir.OpView | ir.Operation) -> ir.Module:
 
 
 def _runner_libraries(module: ir.Module) -> list[str]:
-    """MLIR's own host libraries, for the printing and copying of memrefs, where they load.
+    """MLIR's own host libraries, for the printing of memrefs, where they are and load.
 
     The engine ends the process over one that does not. None where the program calls nothing that
     may be in them: loading them takes longer than compiling host code.
@@ -363,8 +363,9 @@ def _runner_libraries(module: ir.Module) -> list[str]:
     }
     if declared <= {*ENTRY_POINTS, *HOST_ALLOCATORS}:
         return []
-    folder = Path(next(iter(mlir.__path__))) / "lib"
-    return [str(folder / name) for name in _RUNNER_LIBRARIES if _loads(folder / name)]
+    # Several wheels make up the package, which need not be in one folder.
+    paths = [Path(folder) / "lib" / name for name in _RUNNER_LIBRARIES for folder in mlir.__path__]
+    return [str(path) for path in paths if path.exists() and _loads(path)]
 
 
 def _loads(path: Path) -> bool:

@@ -73,11 +73,12 @@ ENTRY_POINTS = (
     "mgpuTensorMapEncodeTiledMemref",
 )
 
-# What its own allocations are, by the names that it calls.
+# What its own allocations and copies are, by the names that it calls.
 HOST_ALLOCATORS = {
     "malloc": "tile_runtime_malloc",
     "aligned_alloc": "tile_runtime_aligned_alloc",
     "free": "tile_runtime_dealloc",
+    "memrefCopy": "memrefCopy",
 }
 
 _Dim3 = ctypes.c_int64 * 3

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from .saved import load
     from .variants import Cost, register_variant, replace_variant
 
+    __version__: str
+
 __all__ = [
     "CompileError",
     "CompileWarning",
@@ -74,15 +76,17 @@ _LATE = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import only where it is asked for what builds ops, runs them, or reads the version."""
-    if name in _LATE:
-        return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # to which a misspelt name is an error
 
-        return version("mlir-tile")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        """Import only where it is asked for what builds ops, runs them, or reads the version."""
+        if name in _LATE:
+            return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("mlir-tile")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

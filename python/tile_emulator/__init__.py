@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tile_emulator.machine.launch import Report
     from tile_emulator.ptx.module import Function, Kernel, Module, Param, Variable
 
+    __version__: str
+
 __all__ = [
     "KINDS",
     "Device",
@@ -43,15 +45,17 @@ _LATE = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import only where it is asked for what takes long to import; read the version."""
-    if name in _LATE:
-        return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # to which a misspelt name is an error
 
-        return version("mlir-tile")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        """Import only where it is asked for what takes long to import; read the version."""
+        if name in _LATE:
+            return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("mlir-tile")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def parse(ptx: str) -> Module:

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import pytest
 from mlir import ir
-from mlir_tile._tile import value_facts
 
 import mlir_tile as mt
+from mlir_tile._tile import value_facts
 
 CASES = 800
 

@@ -48,11 +48,13 @@ _LATE = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import what calls functions, and NumPy with it, only where it is asked for."""
-    if name in _LATE:
-        return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # to which a misspelt name is an error
+
+    def __getattr__(name: str) -> Any:
+        """Import what calls functions, and NumPy with it, only where it is asked for."""
+        if name in _LATE:
+            return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -227,6 +227,16 @@ int tile::optMain(std::vector<std::string> arguments) {
   });
   LogicalResult result =
       MlirOptMain(out->os(), std::move(file), registry, verified);
+  out->os().flush();
+  if (std::error_code error = out->os().error()) {
+    // LLVM would end the process over it, and not say which file it is.
+    out->os().clear_error();
+    llvm::errs() << "error: "
+                 << (output == "-" ? StringRef("standard output")
+                                   : StringRef(output))
+                 << ": " << StringRef(error.message()).lower() << "\n";
+    return EXIT_FAILURE;
+  }
   if (succeeded(result))
     out->keep();
   return asMainReturnCode(result);

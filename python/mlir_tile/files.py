@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
-import tempfile
 from pathlib import Path
 
 
@@ -16,30 +16,31 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     Devices and pipes are written to. Raises `OSError` that names `path`; a file that was there is
     then as it was.
     """
-    given, path = os.fspath(path), Path(path)
+    given = os.fspath(path)
+    try:
+        _replace(Path(path), content)
+    except OSError as error:
+        # A write does not say where, and a temporary file is not what the user named.
+        number = error.errno or errno.EIO
+        raise OSError(number, os.strerror(number), given) from None
+
+
+def _replace(path: Path, content: bytes) -> None:
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):
         path.write_bytes(content)  # a device or a pipe has no old content to keep
         return
     path = path.resolve()
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
     if mode is not None and not os.access(path, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), given)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tile-")
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, given) from None
-    try:
-        with os.fdopen(handle, "wb") as file:
+        raise PermissionError(errno.EACCES, "")
+    temporary = path.with_name(f".tile-{secrets.token_hex(8)}")
+    with temporary.open("xb") as file:  # with the mode of any new file
+        try:
             file.write(content)
-        os.chmod(temporary, mode if mode is not None else 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    """Return the mask for new files, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+            file.flush()
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink()
+            raise

@@ -18,6 +18,7 @@ ARRAYS = "--arg iota:128x64xf16 --arg zeros:128x64xf16"
 RESULT = "func.func @main() -> i32 attributes {llvm.emit_c_interface} {\n" + (
     "  %c = arith.constant 7 : i32\n  return %c : i32\n}\n"
 )
+TAKEN = "func.func @main(%a: memref<4xf32>) attributes {llvm.emit_c_interface} { return }\n"
 PTX = ".version 8.1\n.target sm_90\n.address_size 64\n.entry k() { ret; }\n"
 MODULES = {
     "run": "tile_tools.run",
@@ -43,7 +44,7 @@ def run(command: str, **environment: str) -> tuple[int, str, str]:
     clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     done = subprocess.run(
         ["bash", "-c", command], env={**clean, **environment},
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
@@ -53,6 +54,7 @@ def run(command: str, **environment: str) -> tuple[int, str, str]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "result.mlir").write_text(RESULT)
+    (tmp_path / "taken.mlir").write_text(TAKEN)
     (tmp_path / "k.ptx").write_text(PTX)
     return tmp_path
 
@@ -69,6 +71,7 @@ def folder(tmp_path: Path) -> Path:
         "$EMULATE $FOLDER/k.ptx --stats",
         "$EMULATOR $FOLDER/k.ptx --stats",
         "$OPT --version",
+        "$OPT $FILE",
         "$LSP --version",
     ],
 )
@@ -80,6 +83,48 @@ def test_output_that_cannot_be_written_is_an_error(command: str, folder: Path) -
     status, _, stderr = run(f"{command} >&-", FOLDER=str(folder))
     if not command.startswith("$EMULATOR"):  # Python alone takes what is closed for nothing
         assert (status, stderr) == (1, "error: standard output: bad file descriptor\n")
+
+
+WRITERS = [
+    "$OPT $FILE -o",
+    "$COMPILE $FILE --to ptx -o",
+    "$COMPILE $FILE --to program -o",
+    "$LAYOUT '(8):(1)' --svg",
+    "$LAYOUT '(8):(1)' --html",
+    "$RUN $FOLDER/taken.mlir --device emulator --arg zeros:4xf32 --save 0=",
+]
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_a_full_device_names_the_file(command: str, folder: Path) -> None:
+    space = "" if command.endswith("=") else " "
+    status, stdout, stderr = run(f"{command}{space}/dev/full", FOLDER=str(folder))
+    assert (status, stdout) == (1, "")
+    assert stderr == "error: /dev/full: no space left on device\n"
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_a_file_that_cannot_grow_is_named_and_stays_as_it_was(command: str, folder: Path) -> None:
+    space = "" if command.endswith("=") else " "
+    out = folder / "out"
+    out.write_text("before")
+    # SIGXFSZ would end what does not ignore it.
+    limited = f"trap '' XFSZ; ulimit -f 0; {command}{space}{out}"
+    status, stdout, stderr = run(limited, FOLDER=str(folder))
+    assert (status, stdout) == (1, "")
+    assert stderr == f"error: {out}: file too large\n"
+    if not command.startswith("$OPT"):  # which writes as mlir-opt does
+        assert out.read_text() == "before"
+    assert not list(folder.glob(".tile-*"))
+
+
+def test_the_emulator_names_a_file_that_it_cannot_write(folder: Path) -> None:
+    (folder / "taken.ptx").write_text(PTX.replace("k()", "k(.param .u64 p)"))
+    for tool in ("$EMULATE", "$EMULATOR"):
+        command = f"{tool} $FOLDER/taken.ptx --save 0=/dev/full --arg zeros:4xf32"
+        status, stdout, stderr = run(command, FOLDER=str(folder))
+        assert (status, stdout) == (1, "")
+        assert stderr == "error: '/dev/full' cannot be written: no space left on device\n"
 
 
 @pytest.mark.parametrize("tool", ["$COMPILE --to ptx", "$RUN", "$LAYOUT", "$EMULATE", "$EMULATOR"])

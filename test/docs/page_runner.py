@@ -20,8 +20,8 @@ from source_tree import PROJECT
 
 WORKER = Path(__file__).with_name("block_worker.py")
 WRAPPERS = Path(__file__).with_name("wrappers")
-SECONDS = 120
-"""How long a block may take."""
+SECONDS = 600
+"""How long a block may take: no more than hangs are ended."""
 
 
 class Wrong(AssertionError):

@@ -26,7 +26,7 @@ MKDOCS = Path(sys.executable).with_name("mkdocs")
 def build(project: Path, site: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [MKDOCS, "build", "--site-dir", site],
-        cwd=project, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, timeout=300, text=True,
+        cwd=project, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, timeout=600, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
 

@@ -112,7 +112,7 @@ def check_demonstration(device: Any, program: Any, kernel: str, threads: int) ->
 @pytest.mark.parametrize("schedule", ["eager", "late", "random:1"])
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.kernel)
 def test_each_method_copies_fresh_data_in_every_round(method: Method, schedule: str) -> None:
-    device = te.Device(schedule=schedule, max_steps=2_000_000, max_seconds=60)
+    device = te.Device(schedule=schedule, max_steps=2_000_000, max_seconds=600)
     check_method(device, module(method.file), method)
 
 

@@ -70,7 +70,7 @@ def memref(address: int, shape: tuple[int, ...]) -> Iterator[bytes]:
 
 def run(example: Example, text: str, schedule: str, checks: str = "default") -> bool:
     """Run the kernel; returns whether the bytes are right."""
-    device = te.Device(schedule=schedule, checks=checks, max_steps=100_000, max_seconds=20)
+    device = te.Device(schedule=schedule, checks=checks, max_steps=100_000, max_seconds=600)
     source, target = device.alloc(example.given.nbytes), device.alloc(example.made.nbytes)
     device.write(source, example.given.tobytes())
     module = te.parse(text)

@@ -48,10 +48,11 @@ class Worker:
         self._answers: Any = None
         self._log: Any = None
 
-    def run(self, target: str, data: bytes, seconds: float = 20.0) -> Outcome:
+    def run(self, target: str, data: bytes, seconds: float = 120.0) -> Outcome:
         """Run one input; raises `Died` with what the child said last.
 
-        `seconds` is the time that the processor may spend on it: other work does not count.
+        `seconds` is the time that the processor may spend on it, a thousand times what inputs take:
+        it ends hangs, and no machine is so slow. Other work does not count.
         """
         child = self._started()
         request = json.dumps({"target": target, "data": base64.b64encode(data).decode()})

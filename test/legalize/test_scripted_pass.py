@@ -127,7 +127,7 @@ sys.exit(opt.main())
         input=modules(1),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 1
     assert done.stdout == ""
@@ -161,7 +161,7 @@ with mt.context() as context:
 print("done")
 """
     done = subprocess.run(
-        [sys.executable, "-c", script, modules(2)], capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", script, modules(2)], capture_output=True, text=True, timeout=600
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 SERVER = Path(sysconfig.get_path("scripts")) / "tile-lsp-server"
 URI = "file:///kernel.mlir"
-SECONDS = 60
+SECONDS = 600
 
 
 class Client:

@@ -296,7 +296,7 @@ def test_what_cannot_be_read_on_the_path_names_no_entry_points(tmp_path: Path) -
 
     def run() -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=600
         )
 
     assert (run().stdout, run().stderr) == ("imported\n", "")

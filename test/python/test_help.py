@@ -140,7 +140,7 @@ def test_the_command_that_finds_the_plugin_has_help(
     arguments: list[str], status: int, text: str
 ) -> None:
     command = [sys.executable, "-m", "mlir_tile.plugin", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == status
     assert done.stdout.startswith(text)
     assert bool(done.stdout) == (status == 0)

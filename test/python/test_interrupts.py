@@ -9,10 +9,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-# The emulator's budget is longer than the test waits.
+SECONDS = 600
+"""How long a tool may take before it is called hung."""
+
 SPIN = """\
 .version 8.1
 .target sm_90
@@ -22,57 +25,85 @@ again:
   bra again;
 }
 """
-# Each copy takes milliseconds to plan: minutes in all, inside one pass.
-COPY = "tile.copy_async %s to %d cta(%r) mbarrier(%b[%i]) issue(cta) : !src to !dst, !bars\n"
-BUSY = f"""\
-#wg = #gpu.address_space<workgroup>
-!bars = !nvgpu.mbarrier.group<memorySpace = #wg, num_barriers = 1>
-!src = memref<256x256xf32, #wg>
-!dst = memref<256x256xf32, #tile.layout<(256, 256) : (1, 256)>, #wg>
-gpu.module @kernels {{
-gpu.func @busy(%r: i32, %b: !bars, %i: index) workgroup(%s: !src, %d: !dst) kernel
-    attributes {{known_block_size = array<i32: 256, 1, 1>}} {{
-{COPY * 20000}
-gpu.return
-}}
-}}
-func.func @main() attributes {{llvm.emit_c_interface}} {{ return }}
+EXAMPLE = Path(__file__).parents[2] / "examples" / "dsmem_copy.mlir"
+# Found by the tools as an installed package is, it never returns to Python from where it is told.
+ENDLESS = """\
+import ctypes, os
+import mlir_tile as mt
+
+
+def work(op=None):
+    os.write(int(os.environ["STARTED"]), b"started")
+    while True:
+        ctypes.PyDLL(None).pause()
+
+
+if os.environ["WHERE"] == "in a pass":
+    mt.replace_variant("bulk", work)
+else:
+    work()
 """
 TOOLS = {
-    "opt": ["busy.mlir", "-tile-analyze-layout"],
-    "compile": ["busy.mlir", "--to", "analyze"],
-    "layout": ["busy.mlir"],
-    "run": ["busy.mlir"],
-    "emulate": ["spin.ptx"],
+    "opt": (["copy.mlir", "-tile-to-binary"], "in a pass"),
+    "compile": (["copy.mlir", "--to", "ptx"], "in a pass"),
+    "run": (["copy.mlir"], "in a pass"),
+    "layout": (["copy.mlir"], "in an import"),
 }
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-@pytest.mark.parametrize("tool", TOOLS)
-def test_an_interrupt_ends_a_tool_that_is_busy(tool: str, tmp_path: Path) -> None:
-    (tmp_path / "busy.mlir").write_text(BUSY)
-    (tmp_path / "spin.ptx").write_text(SPIN)
-    process = subprocess.Popen(
-        [sys.executable, "-m", f"tile_tools.{tool}", *TOOLS[tool]],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
+def begin(tool: str, arguments: list[str], folder: Path, **more: Any) -> subprocess.Popen[str]:
+    (folder / "copy.mlir").write_text(EXAMPLE.read_text())
+    (folder / "spin.ptx").write_text(SPIN)
+    return subprocess.Popen(
+        [sys.executable, "-m", f"tile_tools.{tool}", *arguments],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True, **more,
     )  # fmt: skip
+
+
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Check that Ctrl-C ends what would never end by itself."""
     try:
-        wait_for_cpu_seconds(process, 2.5)
-        began = time.monotonic()
         process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=10)
-        assert time.monotonic() - began < 5
+        _, stderr = process.communicate(timeout=SECONDS)
     finally:
         process.kill()
         process.wait()
     assert process.returncode == -signal.SIGINT
-    assert (stdout, stderr) == ("", "")
+    assert stderr == ""
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_an_interrupt_ends_a_tool_that_does_not_come_back_to_python(
+    tool: str, tmp_path: Path
+) -> None:
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    info = tmp_path / "endless-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: endless\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[mlir_tile.variants]\nendless = endless\n")
+    arguments, where = TOOLS[tool]
+    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    read_end, write_end = os.pipe()
+    told = {"PYTHONPATH": paths, "STARTED": str(write_end), "WHERE": where}
+    process = begin(tool, arguments, tmp_path, env={**os.environ, **told}, pass_fds=[write_end])
+    os.close(write_end)
+    with os.fdopen(read_end, "rb") as started:
+        assert started.read(7) == b"started", process.communicate()
+    interrupt(process)
+
+
+def test_an_interrupt_ends_an_emulation(tmp_path: Path) -> None:
+    limits = ["--max-steps", str(10**18), "--max-seconds", "1e9"]
+    process = begin("emulate", ["spin.ptx", *limits], tmp_path)
+    wait_for_cpu_seconds(process, 2.5)
+    interrupt(process)
 
 
 def wait_for_cpu_seconds(process: subprocess.Popen[str], seconds: float) -> None:
-    """Return when the process or its child has worked so long: past its start, however slow."""
-    for _ in range(1200):
+    """Return when the process or its child has worked so long: past its start, on most machines."""
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until:
         assert process.poll() is None, process.communicate()
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         if max(map(cpu_seconds, [process.pid, *map(int, children)])) >= seconds:
@@ -94,4 +125,4 @@ def test_an_interrupt_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
         "end_on_interrupt()\n"
         "assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=SECONDS)

@@ -17,7 +17,7 @@ def imported(code: str) -> set[str]:
     """Run `code` in a new process; return the modules that it has imported."""
     done = subprocess.run(
         [sys.executable, "-c", f"{code}\nimport sys; print('modules', *sys.modules)"],
-        capture_output=True, text=True, timeout=120, check=True,
+        capture_output=True, text=True, timeout=600, check=True,
     )  # fmt: skip
     return set(done.stdout.rpartition("modules ")[2].split())
 

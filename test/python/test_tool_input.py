@@ -32,7 +32,7 @@ def run(
     command = [sys.executable, "-m", f"tile_tools.{tool}", file, *TOOLS[tool]]
     given = {"input": content} if content is not None else {"stdin": subprocess.DEVNULL}
     return subprocess.run(
-        command, cwd=folder, capture_output=True, timeout=120, check=False, **given
+        command, cwd=folder, capture_output=True, timeout=600, check=False, **given
     )
 
 

@@ -20,7 +20,7 @@ from mlir_tile import variants
 PROJECT = Path(__file__).parents[2]
 EXAMPLE = PROJECT / "examples" / "custom_variant"
 TRANSPOSED = EXAMPLE / "transposed.mlir"
-SECONDS = 120
+SECONDS = 600
 
 RUN = """
 import sys
@@ -126,7 +126,7 @@ def test_an_installed_package_brings_its_variant(site: Path) -> None:
 def test_its_copies_arrive_on_the_gpu() -> None:
     emulated = 'device="emulator", schedule=schedule'
     assert emulated in RUN
-    on_gpu = "import lone_stores\n" + RUN.replace(emulated, 'device="cuda", timeout=60')
+    on_gpu = "import lone_stores\n" + RUN.replace(emulated, 'device="cuda", timeout=600')
     result = python(on_gpu, TRANSPOSED, site=EXAMPLE)
     assert (result.stdout, result.stderr) == ("lone_stores\n", "")
 

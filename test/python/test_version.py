@@ -22,7 +22,7 @@ def test_the_package_has_the_version_of_what_is_installed() -> None:
 @pytest.mark.parametrize("tool", TOOLS)
 def test_each_tool_tells_it(tool: str) -> None:
     command = [Path(sysconfig.get_path("scripts")) / tool, "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0
     assert done.stdout.startswith(f"{tool} {VERSION}")
 
@@ -38,5 +38,5 @@ def test_it_is_told_without_the_wheels_metadata() -> None:
         "from tile_tools.version import version_line\n"
         "print(version_line('tile-opt'))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert done.stdout == f"tile-opt {VERSION} (MLIR of unknown version)\n"

@@ -53,7 +53,7 @@ def test_it_runs_right_on_the_gpu_a_thousand_times(example: Example) -> None:
     with mt.context():
         executable = mt.compile(mt.parse(example.text))
     for seed in range(1000):
-        run(executable, example, seed, device="cuda", timeout=60)
+        run(executable, example, seed, device="cuda", timeout=600)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=by_name)
@@ -68,7 +68,7 @@ def test_a_broken_line_is_reported(name: str) -> None:
     with mt.context():
         executable = mt.compile(mt.parse(text))
     try:
-        run(executable, example, 3, device="emulator", timeout=60)
+        run(executable, example, 3, device="emulator", timeout=600)
     except mt.Error as error:
         said += str(error)
     assert said

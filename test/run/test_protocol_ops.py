@@ -59,7 +59,7 @@ def run(body: str, device: str, count: str = "c1") -> list[int]:
     made = np.zeros(2, np.int32)
     with mt.context():
         executable = mt.compile(mt.parse(PROGRAM.format(body=body, count=count)))
-    executable.invoke("main", made, device=device, timeout=60)
+    executable.invoke("main", made, device=device, timeout=600)
     return made.tolist()
 
 

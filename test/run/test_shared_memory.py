@@ -44,7 +44,7 @@ def static_sizes(ptx: str) -> list[int]:
 def check(executable: Executable, kernels: Sequence[Kernel], device: str, blocks: int = 1) -> None:
     """Run, and compare each byte of each region."""
     outputs = [np.zeros(blocks * kernel.elements, np.int8) for kernel in kernels]
-    executable.invoke("main", *outputs, device=device, timeout=120)
+    executable.invoke("main", *outputs, device=device, timeout=600)
     for kernel, output in zip(kernels, outputs, strict=True):
         np.testing.assert_array_equal(output, kernel.expected(blocks), kernel.name)
 

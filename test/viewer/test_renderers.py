@@ -152,7 +152,7 @@ def test_the_script_of_a_page_tells_where_the_element_below_the_mouse_lies(tmp_p
         "console.log([99, 131, 179, 181].map(x => describe(cell, x)).join('\\n\\n'));\n"
     )
     done = subprocess.run(
-        ["node", str(program)], capture_output=True, text=True, timeout=60, check=True
+        ["node", str(program)], capture_output=True, text=True, timeout=600, check=True
     )
     shown = [dict(re.findall(r"^(\w+) +(\d+)$", part, re.MULTILINE)) | {"at": part.split("\n")[0]}
              for part in done.stdout.strip().split("\n\n")]  # fmt: skip

@@ -12,10 +12,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+AFTER_SECONDS = 2.0
+"""How long a tool may take without a word."""
+
 _WRITER = """
 import select, sys, time
-what, began, shown = sys.argv[1], time.monotonic(), False
-wait = 2.0
+what, wait, began, shown = sys.argv[1], float(sys.argv[2]), time.monotonic(), False
 while not select.select([sys.stdin], [], [], wait)[0]:
     sys.stderr.write(f"\\x1b[K{what} ... {time.monotonic() - began:.0f} s\\r")
     sys.stderr.flush()
@@ -31,7 +33,7 @@ def shown(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    command = [sys.executable, "-S", "-c", _WRITER, what]
+    command = [sys.executable, "-S", "-c", _WRITER, what, str(AFTER_SECONDS)]
     # In a session of its own, so that Ctrl-C is ours alone.
     writer = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
     try:

@@ -95,7 +95,7 @@ def run(kernel: Kernel, text: str, schedule: str, checks: str = "default") -> by
 
     Raises `te.EmulationError` where the emulator reports a fault.
     """
-    device = te.Device(schedule=schedule, checks=checks, max_steps=20_000, max_seconds=20)
+    device = te.Device(schedule=schedule, checks=checks, max_steps=20_000, max_seconds=600)
     return launch(kernel, device, parsed(text))
 
 

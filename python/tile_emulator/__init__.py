@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tile_emulator.arrays import emulate
     from tile_emulator.device import Device
     from tile_emulator.machine.launch import Report
+    from tile_emulator.names import SharedName
     from tile_emulator.ptx.module import Function, Kernel, Module, Param, Variable
 
     __version__: str
@@ -32,6 +33,7 @@ __all__ = [
     "PTXError",
     "Param",
     "Report",
+    "SharedName",
     "Variable",
     "emulate",
     "parse",
@@ -40,6 +42,7 @@ __all__ = [
 _LATE = {
     "Device": "device",
     "Report": "machine.launch",
+    "SharedName": "names",
     "emulate": "arrays",
     **dict.fromkeys(["Function", "Kernel", "Module", "Param", "Variable"], "ptx.module"),
 }

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from tile_emulator.machine.launch import (
 )
 from tile_emulator.machine.memory import FUNCTIONS, GlobalMemory
 from tile_emulator.machine.scheduler import Budget
+from tile_emulator.names import SharedName
 from tile_emulator.ptx.module import Module
 from tile_emulator.validation import integer, seconds
 
@@ -52,7 +53,9 @@ class Device:
     `schedule` is the order in which warps and copies take turns: `eager`, `late`, `random:SEED`, or
     `explore:N` for N of them. `checks` is `off`, `default` or `strict`, and `,-KIND` for each kind
     of report to leave out. With `keep_going` a kernel goes on after what it can go on after: the
-    `Report` of the launch has the first report of each kind at each instruction. A launch ends with
+    `Report` of the launch has the first report of each kind at each instruction. `names` says by
+    kernel what reports call its shared memory, and `words` by the keys of `tile_emulator.advice`
+    how they advise. A launch ends with
     an error after `max_steps` instructions of warps or `max_seconds` seconds. Raises `TypeError`
     and `ValueError` by the name of the argument.
     """
@@ -64,10 +67,14 @@ class Device:
         max_steps: int = DEFAULT_MAX_STEPS,
         max_seconds: float = DEFAULT_MAX_SECONDS,
         keep_going: bool = False,
+        names: Mapping[str, Sequence[SharedName]] | None = None,
+        words: Mapping[str, str] | None = None,
     ) -> None:
         self.policies = policies(schedule)
         self.checks = parse_checks(checks)
         self.keep_going = keep_going
+        self.names = dict(names or {})
+        self.words = dict(words or {})
         self.max_steps = integer("max_steps", max_steps, 1)
         self.max_seconds = seconds("max_seconds", max_seconds)
         self.memory = GlobalMemory()
@@ -236,6 +243,8 @@ class Device:
                 policy,
                 self.checks,
                 kept,
+                placed(program, self.names.get(kernel, ())),
+                self.words,
                 Budget(self.max_steps, self.max_seconds),
                 self._launches,
             )
@@ -251,6 +260,12 @@ class Device:
             report.interleavings = len(self.policies)
         report.reports = tuple((kept or {}).values())
         return report
+
+
+def placed(program: Program, names: Sequence[SharedName]) -> list[tuple[int, SharedName]]:
+    """Return the names with the shared offsets where they begin; some may be of other symbols."""
+    known = program.shared_offsets
+    return [(known[n.symbol] + n.offset, n) for n in names if n.symbol in known]
 
 
 def check_module(module: object) -> None:

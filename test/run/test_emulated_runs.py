@@ -15,8 +15,10 @@ import pytest
 
 import mlir_tile as mt
 from mlir_tile.runtime import EmulatorError, Error, Executable, KernelTimeout, LaunchError
+from mlir_tile.runtime.driver_emulator import _WORDS
 
 te = pytest.importorskip("tile_emulator")
+advice = pytest.importorskip("tile_emulator.advice")
 
 LIMIT = 227 * 1024
 
@@ -174,6 +176,14 @@ def test_a_kernel_may_go_on_after_a_report() -> None:
         assert (run(text, array(), keep_going=True)[:32] == 3.0).all()
     assert [str(w.message) for w in warned] == [str(caught.value)]
     assert warned[0].message.kind == "race"  # type: ignore[union-attr]
+
+
+def test_advice_is_given_in_words_of_ops() -> None:
+    assert _WORDS.keys() == advice.KEYS
+    text = host_programs.launch(grid=1, block=32, kernel=RACING_KERNEL, name="race")
+    with pytest.raises(EmulatorError) as caught:
+        run(text, array())
+    assert str(caught.value).endswith(f"advice: {_WORDS['sync']}")
 
 
 def test_schedules_are_for_the_emulator_only(fake) -> None:

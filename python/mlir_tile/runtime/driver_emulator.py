@@ -59,6 +59,29 @@ _P_P = ctypes.POINTER(ctypes.c_void_p)
 _U64_P = ctypes.POINTER(ctypes.c_uint64)
 
 
+# The emulator's advice, in words of what its programs are written in.
+_WORDS = {
+    "wait": "execute tile.wait on the copy's mbarrier before touching these bytes",
+    "wait-first": "execute tile.wait on the first copy's mbarrier before the second copy",
+    "acknowledge": "let the reader tile.wait for the copy, and tile.arrive before the next one",
+    "sync": "put a gpu.barrier, or a tile.arrive and a tile.wait, between the two accesses",
+    "fence": "execute nvvm.fence.proxy after the ordinary access and before the copy, or give the "
+    "function tile.insert_sync",
+    "scope": "give the tile.arrive and the tile.wait between CTAs #tile.scope<cluster>",
+    "free": "let a thread that has waited for the copy tell the writer so (tile.arrive, "
+    "nvvm.cluster.arrive)",
+    "bytes": "let tile.expect count exactly the destinations of the phase's copies",
+    "arm": "execute tile.expect once for the phase",
+    "copies": "issue the tile.copy_async that the phase counts, and check its cta and mbarrier",
+    "count": "check the count of nvgpu.mbarrier.init, and who arrives on which CTA's barrier",
+    "enter": "put nvvm.cluster.arrive and nvvm.cluster.wait at the start, before the first copy to "
+    "a peer",
+    "leave": "end the kernel with nvvm.cluster.arrive and nvvm.cluster.wait",
+    "leave-later": "end the kernel with nvvm.cluster.arrive and nvvm.cluster.wait, after the "
+    "receiver has waited",
+}
+
+
 class _ClusterAttribute(ctypes.Structure):
     _fields_ = [
         ("id", ctypes.c_int),
@@ -156,7 +179,7 @@ class Session:
             raise Error(f'device="emulator" needs the package tile_emulator: {error}') from error
         options: dict[str, Any] = {"schedule": schedule, "checks": checks, "max_seconds": timeout}
         given = {k: v for k, v in options.items() if v is not None}
-        self.device = te.Device(**given, keep_going=keep_going)
+        self.device = te.Device(**given, keep_going=keep_going, words=_WORDS)
         self.reports: list[Any] = []
         self._exception: BaseException | None = None
         self._managed: dict[int, ctypes.Array[ctypes.c_char]] = {}

@@ -101,7 +101,8 @@ def live_barrier(cluster: Cluster, place: int, lane: int | None) -> MBarrier:
     if barrier is None:
         raise Fault(
             "uninitialised-barrier",
-            f"there is no initialised mbarrier at shared offset {offset} of CTA rank {rank}",
+            f"there is no initialised mbarrier at shared offset {offset} of CTA rank {rank}"
+            + cluster.launch.named(offset),
             "execute mbarrier.init there, make it visible, and check the address",
             lane,
         )

@@ -65,6 +65,7 @@ def build_program(
         param_offsets,
         param_bytes,
         addresses,
+        {key.rpartition("/")[2]: at for key, (space, at) in names.items() if space == "shared"},
     )
 
 

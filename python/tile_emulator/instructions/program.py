@@ -46,6 +46,7 @@ class Program:
     param_offsets: dict[str, int]
     param_bytes: int
     addresses: dict[str, int] = field(default_factory=dict)
+    shared_offsets: dict[str, int] = field(default_factory=dict)
 
     def make_registers(self, warp: Warp) -> None:
         """Fill the registers of `warp`, special registers and addresses among them."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_emulator import advice
 from tile_emulator.engine.operations import Operation
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.program import SHARED_BASE
@@ -290,7 +291,7 @@ class Cluster:
                     Fault(
                         "not-started",
                         f"memory of CTA rank {rank} is used before that CTA is known to run",
-                        "put a cluster barrier at the start, before the first remote access",
+                        advice.ENTER,
                         first_lane(some),
                     )
                 )
@@ -299,7 +300,7 @@ class Cluster:
                 Fault(
                     "early-exit",
                     f"memory of CTA rank {rank} is used after that CTA has exited",
-                    "end the kernel with a cluster barrier",
+                    advice.LEAVE,
                     lanes[0],
                 )
             )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tile_emulator import advice
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.program import SHARED_BASE
 from tile_emulator.machine.mbarrier import MBarrier, join_rows
@@ -122,7 +123,7 @@ class CTA:
                     "early-exit",
                     f"CTA rank {self.rank} exits while a {operation.name} {side} it may be in "
                     "flight",
-                    "end the kernel with a cluster barrier, reached after the receiver has waited"
+                    advice.LEAVE_LATER
                     if operation.barrier is not None
                     else "execute cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 "
                     "before the end",
@@ -141,7 +142,7 @@ class CTA:
                     f"CTA rank {self.rank} exits although {self.cluster.thread_name(thread)} may "
                     "still "
                     f"use its shared memory at PTX line {int(self.remote_line[thread])}",
-                    "end the kernel with a cluster barrier",
+                    advice.LEAVE,
                 )
             )
 

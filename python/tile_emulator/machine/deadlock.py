@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tile_emulator import advice
 from tile_emulator.errors import Fault
 from tile_emulator.machine.cta import NamedBarrier
 from tile_emulator.machine.mbarrier import MBarrier
@@ -47,8 +48,8 @@ def deadlock(cluster: Cluster, stuck: list[Fragment]) -> Fault:
             lane,
             tuple(notes),
         )
-    message, advice = cause(cluster, chosen)
-    return Fault("deadlock", message, advice, lane, (*_missing(cluster, wait), *notes))
+    message, what = cause(cluster, chosen)
+    return Fault("deadlock", message, what, lane, (*_missing(cluster, wait), *notes))
 
 
 def root(cluster: Cluster, stuck: list[Fragment]) -> Fragment:
@@ -170,21 +171,21 @@ def cause(cluster: Cluster, chosen: Fragment) -> tuple[str, str]:
         if wait.pending and not wait.expected and wait.received:
             return (
                 f"{what}received {wait.received} bytes, but nothing armed it",
-                "execute mbarrier.arrive.expect_tx once for the phase",
+                advice.ARM,
             )
         if wait.pending:
             return (
                 f"{what}{wait.count - wait.pending} of {wait.count} arrivals came",
-                "check the count given to mbarrier.init, and who arrives on which CTA's barrier",
+                advice.COUNT,
             )
         if not wait.received:
             return (
                 f"{what}armed with {wait.expected} bytes, received none",
-                "issue the copies that the phase counts, and check whose barrier they signal",
+                advice.COPIES,
             )
         return (
             f"{what}armed with {wait.expected} bytes, received {wait.received}",
-            "arm the phase with exactly the bytes that its copies bring",
+            advice.BYTES,
         )
     if isinstance(wait, NamedBarrier):
         expected = wait.expected or chosen.warp.cta.live_threads

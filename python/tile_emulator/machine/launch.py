@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from tile_emulator.machine.cluster import Cluster
 from tile_emulator.machine.memory import GlobalMemory
 from tile_emulator.machine.scheduler import Budget
 from tile_emulator.machine.warp import first_lane
+from tile_emulator.names import SharedName
 
 MAX_SHARED_BYTES = 232448
 MAX_CLUSTER = 16
@@ -67,6 +68,8 @@ class Launch:
     policy: Policy
     checks: Checks
     kept: dict[tuple[str, int | None], EmulationError] | None
+    names: list[tuple[int, SharedName]]
+    words: Mapping[str, str]
     budget: Budget
     number: int
 
@@ -95,6 +98,13 @@ class Launch:
                 self.keep(self._error(cluster, deferred.fault, deferred.at, deferred.thread))
         elif cluster.deferred:
             raise self._deferred(cluster)
+
+    def named(self, offset: int) -> str:
+        """Return what the byte at a shared offset is called, in brackets, or nothing."""
+        for start, name in self.names:
+            if start <= offset < start + name.nbytes:
+                return f" ({name.at(offset - start)})"
+        return ""
 
     def keep(self, error: EmulationError) -> None:
         """Keep the first report of each kind at each instruction."""
@@ -148,7 +158,7 @@ class Launch:
         return EmulationError(
             fault.kind,
             fault.message,
-            advice=fault.advice,
+            advice=self.words.get(getattr(fault.advice, "key", ""), str(fault.advice)),
             ptx_line=ins.line if ins else None,
             ptx_text=self.program.lines.text(ins.line) if ins else "",
             source=ins.source if ins else None,

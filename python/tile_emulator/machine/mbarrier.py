@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tile_emulator import advice
 from tile_emulator.errors import Fault
 from tile_emulator.machine.warp import Warp, first_lane, lanes_of, mask_of
 from tile_emulator.order.clock import CAUSED, ROWS, SEEN, Clock, Rows, match
@@ -81,7 +82,8 @@ class MBarrier:
 
     @property
     def name(self) -> str:
-        return f"the mbarrier at shared offset {self.offset} of CTA rank {self.cta.rank}"
+        named = self.cta.cluster.launch.named(self.offset)
+        return f"the mbarrier at shared offset {self.offset} of CTA rank {self.cta.rank}{named}"
 
     def epoch_after(self, phase: int) -> int:
         """Return the epoch of this barrier's column once `phase` is complete."""
@@ -282,7 +284,7 @@ class MBarrier:
                 "arrivals",
                 f"phase {self.phase} of {self.name} was armed with {self.expected} bytes and "
                 f"received {self.received}",
-                "arm the phase with exactly the bytes that its copies bring",
+                advice.BYTES,
                 lane,
                 self.history(),
             )

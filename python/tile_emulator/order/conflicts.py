@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_emulator import advice
 from tile_emulator.errors import Fault
 from tile_emulator.machine.fences import STRONG_WIDE, WEAK
 from tile_emulator.order.clock import CAUSED, FENCED, READ, SEEN, Clock
@@ -23,22 +24,14 @@ if TYPE_CHECKING:
     from tile_emulator.order.shadow import Shadow
 
 Bytes = NDArray[np.bool_]
-_WAIT = "wait on the copy's mbarrier before touching these bytes"
 _WAIT_GROUP = (
     "execute cp.async.wait_group or wait_all before touching these bytes, and then a barrier where "
     "other threads touch them"
 )
-_SYNC = "put a barrier (bar.sync, bar.warp.sync, an mbarrier) between the two accesses"
-_FENCE = "execute fence.proxy.async after the ordinary access and before the copy is issued"
 _NARROW = ", except by relaxed synchronisation or at too narrow a scope"
-_WIDER = (
-    "between CTAs use .release.cluster and .acquire.cluster, or fences of that scope around "
-    "relaxed synchronisation"
-)
 _OPAQUE = "belongs to a live mbarrier, whose bytes mean nothing, and is read by"
 _APART = "keep data and barriers apart, and check the address and size"
 _FREE_GROUP = "execute cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 before"
-_FREE = "let a thread that has waited for the copy tell the writer so (arrive, cluster barrier)"
 
 
 def _at(index: Any, position: int) -> int:
@@ -46,11 +39,11 @@ def _at(index: Any, position: int) -> int:
 
 
 def _wait_for(operation: Operation) -> str:
-    return _WAIT if operation.barrier is not None else _WAIT_GROUP
+    return advice.WAIT if operation.barrier is not None else _WAIT_GROUP
 
 
 def _free(operation: Operation) -> str:
-    return _FREE if operation.barrier is not None else _FREE_GROUP
+    return advice.FREE if operation.barrier is not None else _FREE_GROUP
 
 
 def _at_once(operation: Operation, thread: int) -> tuple[str, ...]:
@@ -68,7 +61,7 @@ class Conflicts:
     def _place(self, flat: int) -> str:
         cluster = self.shadow.cluster
         rank, offset = divmod(flat, cluster.shared_bytes)
-        return f"shared byte {offset} of CTA rank {rank}"
+        return f"shared byte {offset} of CTA rank {rank}{cluster.launch.named(offset)}"
 
     def _thread(self, thread: int, line: int) -> str:
         text = self.shadow.cluster.thread_name(thread)
@@ -126,7 +119,7 @@ class Conflicts:
                     "in-flight",
                     f"{self._place(flat)} is read before its {operation.name} was observed to "
                     "complete" + (_NARROW if narrow else ""),
-                    _WIDER if narrow else _wait_for(operation),
+                    advice.SCOPE if narrow else _wait_for(operation),
                     lane,
                     operation.notes() + _at_once(operation, w.thread0 + lane),
                 )
@@ -140,7 +133,7 @@ class Conflicts:
                 "race",
                 f"{self._place(flat)} is read, unordered with its write by "
                 f"{self._thread(number, line)}" + (_NARROW if narrow else ""),
-                _WIDER if narrow else _SYNC,
+                advice.SCOPE if narrow else advice.SYNC,
                 lane,
             )
         )
@@ -203,7 +196,7 @@ class Conflicts:
                 "race",
                 f"{self._place(flat)} is written, unordered with a write by "
                 f"{self._thread(number, line)}",
-                _SYNC,
+                advice.SYNC,
                 lane,
             )
         )
@@ -241,7 +234,7 @@ class Conflicts:
                 "race",
                 f"{self._place(flat)} is written, unordered with its read by "
                 f"{self._thread(number, line)}",
-                _SYNC,
+                advice.SYNC,
                 lane,
             )
         )
@@ -265,7 +258,7 @@ class Conflicts:
                         "in-flight",
                         f"{self._place(flat)} is overwritten while a {operation.name} may still "
                         "read it",
-                        _WIDER if operation.known(clock, CAUSED) else _free(operation),
+                        advice.SCOPE if operation.known(clock, CAUSED) else _free(operation),
                         lane,
                         operation.notes(),
                     )
@@ -304,7 +297,7 @@ class Conflicts:
                     "race",
                     f"{self._place(flat)} is written, unordered with the mbarrier.init there by "
                     f"{self._thread(barrier.init_thread, barrier.init_line)}",
-                    _SYNC,
+                    advice.SYNC,
                     lane,
                 )
             )
@@ -331,7 +324,7 @@ class Conflicts:
                     f"{self._place(flat)} is read by a {operation.name} before the {before.name} "
                     "that "
                     "writes it was observed to complete",
-                    "wait on the first copy's mbarrier before issuing the second",
+                    advice.WAIT_FIRST,
                     before.notes() + _at_once(before, operation.thread),
                 )
             )
@@ -343,7 +336,9 @@ class Conflicts:
                 "in-flight",
                 f"{self._place(flat)} is read by a {operation.name}, unordered with its write by "
                 f"{self._thread(number, line)}" + (_NARROW if narrow else ""),
-                _WIDER if narrow else "put a barrier between the writes of the source and the copy",
+                advice.SCOPE
+                if narrow
+                else "put a barrier between the writes of the source and the copy",
             )
         )
 
@@ -376,7 +371,7 @@ class Conflicts:
                 "proxy-fence",
                 f"{self._place(flat)}, written by {who}, is {does} by a {operation.name} without a "
                 "proxy fence in between",
-                _FENCE,
+                advice.FENCE,
             )
         )
 
@@ -466,7 +461,7 @@ class Conflicts:
                 "in-flight",
                 f"{self._place(flat)} is read by {self._thread(who, line)}, unordered with the "
                 f"{operation.name} that writes it",
-                "let the reader wait for the copy, and acknowledge before the next one is issued",
+                advice.ACKNOWLEDGE,
                 _at_once(operation, who),
             )
         )
@@ -493,7 +488,7 @@ class Conflicts:
                     "proxy-fence",
                     f"{self._place(flat)}, read at PTX line {line}, is overwritten by a "
                     f"{operation.name} without a proxy fence in between",
-                    _FENCE,
+                    advice.FENCE,
                 )
             )
 

@@ -85,6 +85,11 @@ public:
     std::vector<std::unique_ptr<char[]>> standIns;
   };
   Owned owned;
+  /// The sizes that the next launch must have; zeros: any.
+  struct Expected {
+    Dim3 grid{0, 0, 0};
+    Dim3 block{0, 0, 0};
+  } expected;
   const bool isBracket;
   HostCall *outer = nullptr;
   Failure failure;

@@ -6,6 +6,7 @@
 #include "KernelModule.h"
 
 #include <climits>
+#include <utility>
 
 using namespace tile::runtime;
 
@@ -23,8 +24,8 @@ public:
 
   bool run(void **arguments, void **extra) {
     std::lock_guard<std::mutex> lock(kernel.mutex);
-    return checkBlock() && chooseCluster() && checkGrid() && allowShared() &&
-           allowCluster() && launch(arguments, extra);
+    return checkBlock() && chooseCluster() && checkGrid() && checkExpected() &&
+           allowShared() && allowCluster() && launch(arguments, extra);
   }
 
 private:
@@ -92,6 +93,18 @@ private:
                       toString(shape.cluster));
     }
     return true;
+  }
+
+  bool checkExpected() {
+    auto check = [&](const Dim3 &wanted, const Dim3 &got, const char *what,
+                     const char *attribute) {
+      return !wanted[0] || wanted == got ||
+             refuse(std::string("the kernel was compiled for a ") + what +
+                    " of " + toString(wanted) + " (" + attribute + "), got " +
+                    toString(got));
+    };
+    return check(expected.grid, shape.grid, "grid", "known_grid_size") &&
+           check(expected.block, shape.block, "block", "known_block_size");
   }
 
   bool allowShared() {
@@ -215,6 +228,7 @@ private:
 public:
   bool isClusterGiven = false;
   bool isDirect = false;
+  HostCall::Expected expected;
 
 private:
   HostCall &call;
@@ -229,6 +243,7 @@ void launchKernel(void *function, const Dim3 *cluster, const Dim3 &grid,
   EntryPoint call;
   if (!call || !function)
     return;
+  HostCall::Expected expected = std::exchange(call->expected, {});
   auto *kernel = static_cast<Kernel *>(function);
   LoadedKernel *loaded = kernel->module->load(*call, *kernel);
   if (!loaded)
@@ -242,6 +257,7 @@ void launchKernel(void *function, const Dim3 *cluster, const Dim3 &grid,
     shape.cluster = *cluster;
   Launcher launcher(*call, *loaded, shape, call->stream(stream));
   launcher.isClusterGiven = cluster != nullptr;
+  launcher.expected = expected;
   launcher.run(arguments, extra);
 }
 
@@ -317,6 +333,15 @@ int tile_runtime_order(TileRuntimeDriver *driver, int32_t device, void *before,
 }
 
 extern "C" {
+
+/// What the kernel of the next launch was compiled for; zeros: any size.
+TILE_RUNTIME_EXPORT void mgpuExpectLaunch(int64_t gridX, int64_t gridY,
+                                          int64_t gridZ, int64_t blockX,
+                                          int64_t blockY, int64_t blockZ) {
+  EntryPoint call;
+  if (call)
+    call->expected = {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}};
+}
 
 TILE_RUNTIME_EXPORT void
 mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY, intptr_t gridZ,

@@ -145,6 +145,19 @@ TILE_RUNTIME_EXPORT void mgpuMemcpy(void *target, void *source,
     call->waitForStream(stream);
 }
 
+/// Extents of a copy that only the run time knows: a copy between different
+/// ones would leave the smaller.
+TILE_RUNTIME_EXPORT void mgpuExpectExtents(int64_t dimension, int64_t target,
+                                           int64_t source) {
+  EntryPoint call;
+  if (call && target != source)
+    call->refuse("cuMemcpyAsync",
+                 "gpu.memcpy must have the same extents on both sides, got " +
+                     std::to_string(target) + " to copy to and " +
+                     std::to_string(source) + " to copy from in dimension " +
+                     std::to_string(dimension));
+}
+
 TILE_RUNTIME_EXPORT void mgpuMemset32(void *target, unsigned value,
                                       size_t count, CUstream requested) {
   memset(target, requested,

@@ -64,6 +64,12 @@ mgpuTensorMapEncodeTiledMemref(int64_t rank, void *descriptor, int dataType,
     return nullptr;
   }
   MemRefDescriptor memref(rank, descriptor, kElementBytes[dataType]);
+  if (memref.size(rank - 1) > 1 && memref.stride(rank - 1) != 1) {
+    call->refuse("cuTensorMapEncodeTiled",
+                 "a tensor map must have stride 1 in the last dimension, got " +
+                     std::to_string(memref.stride(rank - 1)));
+    return nullptr;
+  }
   uint64_t dims[kMaxRank] = {}, strides[kMaxRank] = {};
   uint32_t box[kMaxRank] = {}, elementStrides[kMaxRank] = {};
   for (int64_t i = 0; i < rank; ++i) {

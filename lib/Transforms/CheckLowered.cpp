@@ -29,6 +29,13 @@ bool isTranslated(Operation *op) {
   return dialects.contains(op->getName().getDialectNamespace());
 }
 
+/// Whether LLVM's modules have the op beside their functions.
+bool isOfModules(Operation *op) {
+  return isa<SymbolOpInterface, ModuleOp, LLVM::ModuleFlagsOp,
+             LLVM::LinkerOptionsOp, LLVM::GlobalCtorsOp, LLVM::GlobalDtorsOp>(
+      op);
+}
+
 /// LLVM's backend for GPUs ends the process on these.
 bool isUnknownToGPUs(Type type) {
   return isa<Float80Type, Float128Type>(type) ||
@@ -86,6 +93,13 @@ struct CheckLowered : tile::impl::TileCheckLoweredBase<CheckLowered> {
                 << where << ": no pass lowers it to LLVM";
             error.attachNote() << "lower it before tile-to-binary, or take "
                                   "another op or type";
+            return error;
+          }
+          if (isa_and_nonnull<ModuleOp>(op->getParentOp()) &&
+              !isOfModules(op)) {
+            InFlightDiagnostic error = op->emitOpError(
+                "must be in a function, got one in the module itself");
+            error.attachNote() << "move it into a function";
             return error;
           }
           if (Type type = isDevice ? unknownToGPUs(op) : nullptr) {

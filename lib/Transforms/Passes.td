@@ -85,6 +85,23 @@ def TileAttachTarget : Pass<"tile-attach-target", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
+def TileCheckTarget : Pass<"tile-check-target"> {
+  let summary = "Refuse gpu.modules whose own target cannot copy between CTAs";
+  let description = [{
+    LLVM ends the process on chips without clusters, on PTX versions that do not know the chip or
+    `st.async`, and on triples other than `nvptx64-nvidia-cuda`.
+  }];
+}
+
+def TileCheckKernels : Pass<"tile-check-kernels"> {
+  let summary = "Refuse kernels that no GPU can launch, and ops in no place for them";
+  let description = [{
+    Sizes of blocks, clusters and grids that cannot be, names that PTX cannot write, ops in a
+    `gpu.module` beside its functions, and instructions of NVVM's in the host's program. LLVM ends the
+    process on most of them.
+  }];
+}
+
 def TileCheckTypes : Pass<"tile-check-types"> {
   let summary = "Refuse, at their place, types and declarations on which upstream or LLVM ends the process";
   let description = [{
@@ -140,6 +157,61 @@ def TilePlaceSharedMemory : Pass<"tile-place-shared-memory", "::mlir::ModuleOp">
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::memref::MemRefDialect"];
+}
+
+def TileLegalizePrintf : Pass<"tile-legalize-printf"> {
+  let summary = "Give gpu.printf arguments of the sizes that its format reads";
+  let description = [{
+    Integers of less than 32 bits are extended, and the format says `ll` where an argument has 64 bits.
+    Fails at an op whose arguments do not fit its format.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def TileLegalizeMemcpy : Pass<"tile-legalize-memcpy", "::mlir::ModuleOp"> {
+  let summary = "Let gpu.memcpy and gpu.memset begin where their memrefs do";
+  let description = [{
+    To run before `gpu-to-llvm`, which ignores offsets and strides. Views without gaps become memrefs
+    that begin at their first element, others are refused. Extents that are known only at run time are
+    compared there, and a copy between different ones is refused.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def TileGuardLaunches : Pass<"tile-guard-launches", "::mlir::ModuleOp"> {
+  let summary = "Let launches give back their stack, and be of the size that their kernel knows";
+  let description = [{
+    To run after `gpu-to-llvm`, while kernels are still there. A launch in a loop gives the stack of its
+    arguments back; one of a kernel with a `known_grid_size` or `known_block_size` tells the run-time
+    library of it, which refuses other sizes.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def TileAddLineInfo : Pass<"tile-add-line-info"> {
+  let summary = "Give each llvm.func of a gpu.module, and its ops, scopes for their places";
+  let description = [{
+    The translation to LLVM IR drops places that are in no function's scope. Unlike
+    `ensure-debug-info-scope-on-llvm-func` it keeps the file of each op. Of a place inside of calls, such
+    as those of `ir.loc_tracebacks()`, the innermost one counts.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def TileEmbedKernels : Pass<"tile-embed-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turn each gpu.module into a gpu.binary";
+  let description = [{
+    As `gpu-module-to-binary`, which it calls, but with errors at their ops: an instruction that the
+    target lacks, with the PTX version or the chips that have it, and inline assembly whose
+    constraints or operands do not fit. The binary holds nothing that changes from run to run.
+  }];
+  let options = [
+    Option<"format", "format", "std::string", /*default=*/[{"isa"}],
+           "What to embed: isa (PTX), bin, fatbin or offload">,
+    Option<"toolkit", "toolkit", "std::string", /*default=*/[{""}], "Folder of the CUDA toolkit">,
+    Option<"lineInfo", "line-info", "bool", /*default=*/"false", "Keep places that are in a function's scope">,
+  ];
 }
 
 def TileExpandLayout : Pass<"tile-expand-layout"> {

@@ -7,6 +7,7 @@
 #include "lib/Analysis/DeclaredVariant.h"
 #include "lib/Analysis/ValueFacts.h"
 #include "lib/Transforms/CheckTypes.h"
+#include "lib/Transforms/Target.h"
 #include "python/bindings/KnownLaunch.h"
 #include "python/bindings/LayoutAttr.h"
 #include "python/bindings/ScriptedPass.h"
@@ -15,6 +16,7 @@
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -188,6 +190,52 @@ static void defineScope(nb::module_ &m) {
           "Whose ordinary accesses are ordered: cta or cluster.");
 }
 
+static void defineTargets(nb::module_ &m) {
+  m.def(
+      "fault_of_target",
+      [](std::string chip, std::string features)
+          -> std::optional<std::pair<std::string, std::string>> {
+        if (auto fault = tile::faultOfTarget(chip, features))
+          return std::make_pair(fault->what, fault->fix);
+        return std::nullopt;
+      },
+      nb::arg("chip"), nb::arg("features"),
+      "Return what is wrong with a target, as `targets ...`, and how to mend "
+      "it; None if nothing is.");
+  m.def(
+      "first_ptx",
+      [] {
+        nb::dict found;
+        for (auto [chip, version] : tile::getFirstPtx())
+          found[nb::str(chip.data(), chip.size())] = version;
+        return found;
+      },
+      "Return the first PTX version, times ten, of each chip.");
+  m.def(
+      "ptx_versions",
+      [] {
+        llvm::ArrayRef<int> known = tile::getPtxVersions();
+        return std::vector<int>(known.begin(), known.end());
+      },
+      "Return the PTX versions, times ten, that LLVM writes.");
+  m.def(
+      "ptx_versions_of",
+      [](MlirOperation module) {
+        std::vector<int> found;
+        unwrap(module)->walk([&](mlir::gpu::GPUModuleOp each) {
+          if (mlir::ArrayAttr targets = each.getTargetsAttr())
+            for (mlir::Attribute target : targets)
+              if (auto nvvm =
+                      mlir::dyn_cast<mlir::NVVM::NVVMTargetAttr>(target))
+                found.push_back(tile::getPtxTarget(nvvm).version);
+        });
+        return found;
+      },
+      nb::arg("module"),
+      "Return the PTX versions, times ten, of the targets that the gpu.modules "
+      "of a module carry.");
+}
+
 /// MLIR's adaptors give their classes no docstring.
 static void describe(nb::module_ &m, const char *name, const char *text) {
   m.attr(name).attr("__doc__") = text;
@@ -211,6 +259,7 @@ NB_MODULE(_tile, m) {
   describe(m, "ScopeAttr",
            "Whose ordinary accesses a tile.arrive or tile.wait orders.");
   tile::defineKnownLaunch(m);
+  defineTargets(m);
   tile::registerPasses();
 
   m.def(

@@ -15,15 +15,19 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from mlir import ir
+from mlir._mlir_libs import _mlir
 from mlir.dialects import arith, func, gpu, memref, scf
 from mlir.dialects._gpu_ops_gen import LaunchFuncOp  # the exported one knows no clusters
 
+from .dialects._tile_operands import caller_location, known_location
 from .validation import integer, is_int, wrong_type
 
 Extent: TypeAlias = int | ir.Value
 """A constant, or an `index`."""
 Extents: TypeAlias = Extent | tuple[Extent, Extent, Extent]
 """The extents in x, y and z; one alone is that in x."""
+
+_mlir.globals.register_traceback_file_exclusion(__file__)
 
 WORKGROUP = "#gpu.address_space<workgroup>"
 
@@ -63,10 +67,11 @@ def barrier_group(count: int = 1) -> ir.Type:
 @contextmanager
 def if_true(condition: ir.Value) -> Iterator[None]:
     """Build an `scf.if` on `condition`, an `i1`, around what is built inside."""
-    branch = scf.IfOp(condition)
+    loc = known_location() or caller_location(condition.context)
+    branch = scf.IfOp(condition, loc=loc)
     with ir.InsertionPoint(branch.then_block):
         yield
-        scf.yield_([])
+        scf.yield_([], loc=loc)
 
 
 def tile_at(buffer: ir.Value, place: Extent) -> ir.Value:
@@ -129,8 +134,9 @@ def kernel(
     sizes = {"known_block_size": _sizes("block", block)}
     sizes["known_cluster_size"] = _sizes("cluster", cluster)
     signature = ir.FunctionType.get(list(arguments), [])
-    with ir.InsertionPoint(_gpu_module(module, gpu_module)):
-        function = gpu.GPUFuncOp(signature, name, kernel=True)
+    loc = known_location() or caller_location(module.context)
+    with ir.InsertionPoint(_gpu_module(module, gpu_module, loc)):
+        function = gpu.GPUFuncOp(signature, name, kernel=True, loc=loc)
     for key, size in sizes.items():
         function.attributes[key] = ir.DenseI32ArrayAttr.get(list(size))
     if insert_sync:
@@ -150,7 +156,7 @@ def kernel(
             sizes["known_block_size"],
             sizes["known_cluster_size"],
         )
-        gpu.return_([])
+        gpu.return_([], loc=loc)
 
 
 def launch(
@@ -270,12 +276,12 @@ def _triple(argument: str, given: Any) -> tuple[Any, Any, Any]:
     return x, y, z
 
 
-def _gpu_module(module: ir.Module, name: str) -> ir.Block:
+def _gpu_module(module: ir.Module, name: str, loc: ir.Location) -> ir.Block:
     """Return the body of the `gpu.module` of that name, made where it is missing."""
     module.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
     for op in module.body:
         if isinstance(op, gpu.GPUModuleOp) and op.sym_name.value == name:
             return op.bodyRegion.blocks[0]
     with ir.InsertionPoint(module.body):
-        made = gpu.GPUModuleOp(name)
+        made = gpu.GPUModuleOp(name, loc=loc)
     return made.bodyRegion.blocks.append()

@@ -62,6 +62,7 @@ def _parsed(content: bytes, name: str) -> ir.Module:
     if is_text:
         _check_strings(content, name, is_text)
         _check_numbers(content, name)
+        _check_nesting(content, name)
     said: list[str] = []
 
     def note(diagnostic: ir.Diagnostic) -> bool:
@@ -136,6 +137,27 @@ def _check_numbers(text: bytes, name: str) -> None:
             raise CompileError(error, [error])
 
 
+def _check_nesting(text: bytes, name: str) -> None:
+    """Raise `CompileError` for nesting that makes upstream's parser run out of stack."""
+    if sum(map(text.count, _OPEN)) <= _MOST_BRACKETS:
+        return
+    depth = 0
+    for token in _BRACKET.finditer(text):
+        depth += (token[0] in _OPEN) - (token[0] in _CLOSED)
+        if depth > _MOST_BRACKETS:
+            begin = text.rfind(b"\n", 0, token.start()) + 1
+            line = text.count(b"\n", 0, token.start()) + 1
+            error = (
+                f"{name}:{line}:{token.start() - begin + 1}: error: nesting must be at most "
+                f"{_MOST_BRACKETS} brackets deep"
+            )
+            raise CompileError(error, [error])
+
+
+_MOST_BRACKETS = 1000
+_OPEN, _CLOSED = (b"[", b"{", b"<"), (b"]", b"}", b">")
+# A string or a comment, angles that are no brackets, or a bracket.
+_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|//[^\n]*|->|[<>]=|[][{}<>]')
 _MOST_DIGITS = 1000
 _LONG_NUMBER = re.compile(rb"(?<![\w.\"])\d{%d,}" % (_MOST_DIGITS + 1))
 _BYTECODE = b"ML\xefR"

@@ -44,17 +44,30 @@ def warn_of(said: list[str], stacklevel: int) -> None:
 def diagnostic_lines(info: ir.DiagnosticInfo | ir.Diagnostic) -> list[str]:
     """Return a diagnostic and its notes as lines of `place: severity: message`."""
     severity = info.severity.name.lower()
-    lines = [f"{place(info.location)}: {severity}: {info.message}"]
+    inner, *callers = frames(info.location)
+    lines = [f"{place(inner)}: {severity}: {info.message}"]
+    lines += [f"{place(caller)}: note: called from" for caller in callers]
     # MLIR prints the whole operation before our own notes, which say how to mend it.
     notes = [note for note in info.notes if not note.message.startswith("see current operation")]
     return lines + [line for note in notes for line in diagnostic_lines(note)]
 
 
+def frames(location: ir.Location) -> list[ir.Location]:
+    """Return the places of a location inside of calls, the innermost first."""
+    if location.is_a_name() and location.child_loc != ir.Location.unknown(location.context):
+        return frames(location.child_loc)
+    if location.is_a_callsite():
+        return frames(location.callee) + frames(location.caller)
+    if location.is_a_fused() and location.locations:
+        return frames(location.locations[0])
+    return [location]
+
+
 def place(location: ir.Location) -> str:
-    """Return `file:line:column`, or the location as MLIR prints it."""
-    if location.is_a_name():
-        behind = place(location.child_loc)
-        return f'"{location.name_str}"' if behind == "unknown" else behind
-    if location.is_a_file():
-        return f"{location.filename}:{location.start_line}:{location.start_col}"
-    return str(location).removeprefix("loc(").removesuffix(")")
+    """Return `file:line:column`, or the location as MLIR prints it; of calls, the innermost."""
+    inner = frames(location)[0]
+    if inner.is_a_name():
+        return f'"{inner.name_str}"'
+    if inner.is_a_file():
+        return f"{inner.filename}:{inner.start_line}:{inner.start_col}"
+    return str(inner).removeprefix("loc(").removesuffix(")")

@@ -5,11 +5,12 @@ Lowering takes the types of a `gpu.func` apart, and embedding its binary drops w
 the way. So the host module carries a table, as its attribute `tile.kernels`:
 
     {MODULE = {KERNEL = {type = (memref<...>, ...) -> (), parameters = 14 : i64, front = 0 : i64,
-                         block = array<i32: 128, 1, 1>, cluster = array<i32: 2, 1, 1>}}}
+                         grid = array<i32: 8, 1, 1>, block = array<i32: 128, 1, 1>,
+                         cluster = array<i32: 2, 1, 1>}}}
 
 `parameters` counts those of the lowered kernel, `front` the bytes of dynamic shared memory that its
-own buffers take; `block` and `cluster` are its `known_block_size` and `known_cluster_size`, if it
-has them.
+own buffers take; `grid`, `block` and `cluster` are its `known_grid_size`, `known_block_size` and
+`known_cluster_size`, if it has them.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def kernel_table(before: ir.Operation, lowered: ir.Operation) -> ir.Attribute:
             "parameters": ir.IntegerAttr.get(i64, parameters),
             "front": function.attributes.get(_FRONT, ir.IntegerAttr.get(i64, 0)),
         }
-        for key, size in ("block", "known_block_size"), ("cluster", "known_cluster_size"):
-            if size in op.attributes:
+        for key in ("grid", "block", "cluster"):
+            if (size := f"known_{key}_size") in op.attributes:
                 entry[key] = op.attributes[size]
         table.setdefault(module, {})[kernel] = ir.DictAttr.get(entry, before.context)
     nested = {name: ir.DictAttr.get(kernels, before.context) for name, kernels in table.items()}

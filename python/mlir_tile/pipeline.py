@@ -7,7 +7,6 @@ Each function returns the text of a pipeline on the outermost module, so that `t
 
 from dataclasses import dataclass
 
-from . import kernel_limits  # noqa: F401  (its pass is registered by the import)
 from .scripted import register_pipeline
 from .target import DEFAULT_CHIP, DEFAULT_FEATURES, check_target
 
@@ -19,7 +18,7 @@ class Options:
     """The options of `tile-to-binary`.
 
     `chip` is an LLVM processor such as `sm_90`, `features` a PTX version such as `+ptx81`, `format`
-    what `gpu-module-to-binary` embeds, by the tools in the folder `toolkit`; `line_info` keeps
+    what `tile-embed-kernels` embeds, by the tools in the folder `toolkit`; `line_info` keeps
     source places as `.loc` lines of the PTX.
     """
 
@@ -75,9 +74,10 @@ def nvvm(options: Options) -> str:
             target,  # which is verified sooner while copies are still single ops
             LEGALIZE,
             "tile-check-target",
-            "tile-check-kernels",
             "tile-check-memrefs",
             "convert-nvgpu-to-nvvm",
+            # Of what the host's program has of nvgpu, nvvm must not be left.
+            "tile-check-kernels",
             "tile-place-shared-memory",
             "convert-vector-to-scf",
             "convert-scf-to-cf",
@@ -85,12 +85,10 @@ def nvvm(options: Options) -> str:
             "expand-strided-metadata",
             "lower-affine",
             "convert-index-to-llvm",
+            "tile-legalize-printf",
             "gpu.module(convert-gpu-to-nvvm, canonicalize, cse, reconcile-unrealized-casts, "
             "tile-check-lowered)",
-            # The translation to LLVM IR drops places that are in no function's scope.
-            "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}"
-            if options.line_info
-            else "gpu.module(strip-debuginfo)",
+            *(["tile-add-line-info"] if options.line_info else []),
         ]
     )
 
@@ -103,10 +101,13 @@ def binary(options: Options) -> str:
 def embed(options: Options) -> str:
     """Do what `binary` does after `nvvm`."""
     toolkit = f' toolkit="{options.toolkit}"' if options.toolkit else ""
+    line_info = str(options.line_info).lower()
     return ", ".join(
         [
+            "tile-legalize-memcpy",
             "gpu-to-llvm",
-            f"gpu-module-to-binary{{format={options.format}{toolkit}}}",
+            "tile-guard-launches",
+            f"tile-embed-kernels{{format={options.format} line-info={line_info}{toolkit}}}",
             "convert-math-to-llvm",
             "canonicalize",
             "cse",

@@ -93,7 +93,7 @@ def test_the_reference_of_the_site_is_complete(site: Path) -> None:
 
 
 IN_PYTHON = {
-    *("tile-legalize-to-nvvm", "tile-check-target", "tile-check-kernels"),
+    "tile-legalize-to-nvvm",
     "tile-to-binary",
 }
 NOT_IN_REFERENCE = {"tile_emulator.KINDS", "tile_emulator.Kernel"}

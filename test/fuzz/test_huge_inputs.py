@@ -12,6 +12,7 @@ import inputs
 import pytest
 from worker import Worker
 
+import mlir_tile as mt
 import tile_emulator as te
 
 MANY = 10_000
@@ -186,6 +187,32 @@ def test_an_argument_beyond_memory_is_refused(text: str, worker: Worker) -> None
     outcome = worker.run("argument", text.encode())
     assert outcome.status == 1 and outcome.stderr.count("error: ") >= 1
     assert "Traceback" not in outcome.stderr
+
+
+DEPTH = 1000
+
+
+@pytest.mark.parametrize("depth", [DEPTH - 10, 10 * DEPTH])
+@pytest.mark.parametrize(
+    ("begin", "opened", "closed", "end"),
+    [
+        ("", "module {", "}", ""),
+        ("func.func @f(%c: i1) {", "scf.if %c {", "}", "return }"),
+        ("func.func private @f(", "tuple<", ">", ")"),
+        ("module attributes {a.b = ", "[", "]", "} {}"),
+    ],
+)
+def test_nesting_is_read_as_deep_as_it_can_be(
+    begin: str, opened: str, closed: str, end: str, depth: int
+) -> None:
+    text = f"{begin}\n// {'{' * 10 * DEPTH}\n{opened * depth}{closed * depth}{end}"
+    with mt.context() as context:
+        context.allow_unregistered_dialects = True
+        if depth < DEPTH:
+            mt.parse(text)
+            return
+        with pytest.raises(mt.CompileError, match=r"^-:3:\d+: error: nesting must be at most 1000"):
+            mt.parse(text)
 
 
 PTX = ".version 8.1\n.target sm_90\n.address_size 64\n"

@@ -13,6 +13,12 @@ gpu.module @kernels {
   gpu.func @a_b$1() kernel {
     gpu.return
   }
+  gpu.func @grid() kernel attributes {known_grid_size = array<i32: 65536, 65535, 1>} {
+    gpu.return
+  }
+  gpu.func @own() kernel attributes {nvvm.reqntid = array<i32: 32, 1, 1>} {
+    gpu.return
+  }
 }
 
 // -----
@@ -103,6 +109,47 @@ gpu.module @kernels {
   // expected-note @+1 {{take letters, digits, _ and $, and no digit first}}
   memref.global "private" @"a b" : memref<4xf32, #gpu.address_space<workgroup>>
   gpu.func @k() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+2 {{'gpu.func' op known_grid_size must be positive, got 0x1x1}}
+  // expected-note @+1 {{choose a size that a GPU can launch, such as 4 along x}}
+  gpu.func @grid_of_0() kernel attributes {known_grid_size = array<i32: 0, 1, 1>} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+2 {{'gpu.func' op known_grid_size must be positive, got -1x1x1}}
+  // expected-note @+1 {{choose a size that a GPU can launch, such as 4 along x}}
+  gpu.func @grid_of_less_than_0() kernel attributes {known_grid_size = array<i32: -1, 1, 1>} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+2 {{'gpu.func' op known_grid_size must have 65535 CTAs along y at most, got 65536}}
+  // expected-note @+1 {{use x}}
+  gpu.func @grid_along_y() kernel attributes {known_grid_size = array<i32: 1, 65536, 1>} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+2 {{'gpu.func' op must have one of known_block_size and nvvm.reqntid}}
+  // expected-note @+1 {{drop nvvm.reqntid}}
+  gpu.func @both_blocks() kernel attributes {known_block_size = array<i32: 32, 1, 1>,
+                                             nvvm.reqntid = array<i32: 32, 1, 1>} {
     gpu.return
   }
 }

@@ -85,3 +85,10 @@ gpu.module @kernels_control [#nvvm.target<chip = "sm_90", features = "+ptx81">] 
     gpu.return
   }
 }
+
+// -----
+
+// expected-error @below {{gpu.module 'kernels' targets the triple 'nvptx-nvidia-cuda'; kernels are compiled for nvptx64-nvidia-cuda}}
+// expected-note @below {{drop the triple}}
+gpu.module @kernels [#nvvm.target<triple = "nvptx-nvidia-cuda", chip = "sm_90", features = "+ptx80">] {
+}

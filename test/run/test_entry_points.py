@@ -368,6 +368,18 @@ def test_a_tensor_map_of_rank_6_is_refused(fake: fake_cuda.FakeDriver, mgpu) -> 
     assert b"rank of 1 to 5" in failure.message
 
 
+def test_a_tensor_map_of_every_other_element_is_refused(fake: fake_cuda.FakeDriver, mgpu) -> None:
+    box = (ctypes.c_int64 * 2)(2, 4)
+    for step, is_refused in [(1, False), (2, True)]:
+        array = np.zeros((4, 256 * step), np.float16)[:, ::step]
+        with bracket() as failure:
+            mgpu(
+                "TensorMapEncodeTiledMemref", ctypes.c_int64(2), descriptor(array), 6, 0, 0, 0, 0,
+                box,
+            )  # fmt: skip
+        assert (b"stride 1 in the last dimension, got 2" in failure.message) == is_refused
+
+
 def test_brackets_nest(fake: fake_cuda.FakeDriver, mgpu) -> None:
     with bracket() as outer:
         fake.fail("cuStreamCreate")

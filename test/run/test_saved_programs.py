@@ -39,6 +39,14 @@ def copies(executable: Executable, device: str = "emulator") -> bool:
     return bool((a == b).all())
 
 
+def test_programs_of_one_input_are_the_same_bytes(demonstration: str) -> None:
+    def compiled() -> bytes:
+        with mt.context():
+            return saved.to_bytes(mt.compile(mt.parse(demonstration), cache=False))
+
+    assert compiled() == compiled()
+
+
 def rewritten(content: bytes, **fields: object) -> bytes:
     """Return a saved program whose header has other fields, and a digest that fits."""
     format, length = struct.unpack_from("<II", content, 40)

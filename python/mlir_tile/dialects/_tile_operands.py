@@ -6,6 +6,7 @@ Every argument is checked before any op is made: a call that raises leaves the I
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from collections.abc import Sequence
@@ -65,9 +66,9 @@ def known_location() -> ir.Location | None:
 
 
 def caller_location(context: ir.Context) -> ir.Location:
-    """Return the line of the innermost frame that is not in this package."""
+    """Return the line of the innermost frame that is neither in this package nor in contextlib."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, contextlib.__file__)):
         frame = frame.f_back
     if frame is None:
         return ir.Location.unknown(context)

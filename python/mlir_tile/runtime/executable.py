@@ -13,7 +13,7 @@ import functools
 import io
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,7 @@ class Executable:
         self._functions: dict[str, Any] = {}
         self._images: dict[str, KernelImage] = {}
         self._kernels: dict[tuple[str, str, str], Kernel] = {}
+        self._missing: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def __getattr__(self, name: str) -> Any:
@@ -240,15 +241,24 @@ class Executable:
                 engine = self._make_engine()
                 engine.initialize()
                 self._engine = engine
+            entry = f"_mlir_ciface_{name}"
+            if entry in self._missing:
+                raise Error(
+                    f"'{name}' cannot be called: it needs the function or variable "
+                    f"'{self._missing[entry]}', which neither the program nor a loaded library has"
+                )
             if name not in self._functions:
-                address = self._engine.raw_lookup(f"_mlir_ciface_{name}")
+                address = self._engine.raw_lookup(entry)
                 if not address:
-                    raise Error(f"the compiled module has no function '_mlir_ciface_{name}'")
+                    raise Error(f"the compiled module has no function '{entry}'")
                 self._functions[name] = _PACKED(address)
             return self._functions[name]
 
     def _make_engine(self) -> ExecutionEngine:
         _check_names(self._module)
+        libraries = _runner_libraries(self._module)
+        self._missing = _missing_symbols(self._module, libraries)
+        module = _without(self._module, self._missing) if self._missing else self._module
         diagnostics: list[str] = []
 
         def keep(diagnostic: ir.Diagnostic) -> bool:
@@ -257,9 +267,7 @@ class Executable:
 
         handler = self._module.context.attach_diagnostic_handler(keep)
         try:
-            engine = ExecutionEngine(
-                self._module, opt_level=self._opt_level, shared_libs=_runner_libraries(self._module)
-            )
+            engine = ExecutionEngine(module, opt_level=self._opt_level, shared_libs=libraries)
         except RuntimeError as error:
             reason = "; ".join(diagnostics) or str(error)
             raise CompileError(
@@ -281,7 +289,8 @@ class Executable:
         """Do all that the first call of each host function does, but run nothing."""
         engine = self._make_engine()
         for name in self._signatures:
-            engine.raw_lookup(f"_mlir_ciface_{name}")
+            if (entry := f"_mlir_ciface_{name}") not in self._missing:
+                engine.raw_lookup(entry)
 
 
 def _check_names(module: ir.Module) -> None:
@@ -295,6 +304,65 @@ def _check_names(module: ir.Module) -> None:
                     f"host function '{name}' has the name of a function of the run-time library: "
                     "rename it"
                 )
+
+
+def _missing_symbols(module: ir.Module, libraries: Sequence[str]) -> dict[str, str]:
+    """Return what of a host program cannot be linked, each with the name that is missing.
+
+    One such function would make the engine refuse all others too.
+    """
+    ops = {
+        ir.StringAttr(op.attributes["sym_name"]).value: op.operation
+        for op in module.body.operations
+        if op.operation.name in ("llvm.func", "llvm.mlir.global")
+    }
+    given = [ctypes.CDLL(None), *map(ctypes.CDLL, libraries)]
+    known = {*ENTRY_POINTS, *HOST_ALLOCATORS}
+    missing = {
+        name: name
+        for name, op in ops.items()
+        if op.name == "llvm.func"
+        and not op.regions[0].blocks
+        and name not in known
+        and not name.startswith("llvm.")
+        and not any(hasattr(library, name) for library in given)
+    }
+    if not missing:
+        return {}
+    uses = {name: _symbols_in(op) for name, op in ops.items()}
+    while found := {
+        name: missing[min(used & missing.keys())]
+        for name, used in uses.items()
+        if name not in missing and used & missing.keys()
+    }:
+        missing |= found
+    return missing
+
+
+def _symbols_in(op: ir.Operation) -> set[str]:
+    used: set[str] = set()
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        used.update(
+            ir.FlatSymbolRefAttr(named.attr).value
+            for named in inner.attributes
+            if isinstance(named.attr, ir.FlatSymbolRefAttr)
+        )
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return used
+
+
+def _without(module: ir.Module, names: Container[str]) -> ir.Module:
+    """Return a copy of a host program without the functions and variables of these names."""
+    copy = _as_module(module.operation)
+    for op in list(copy.body.operations):
+        if op.operation.name in ("llvm.func", "llvm.mlir.global") and (
+            ir.StringAttr(op.attributes["sym_name"]).value in names
+        ):
+            op.operation.erase()
+    return copy
 
 
 def _run(driver: int, options: Options, function: Any, packed: Any) -> Failure:

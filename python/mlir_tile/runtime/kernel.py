@@ -201,12 +201,16 @@ class BoundKernel:
         own.shared_bytes = dynamic_bytes + signature.front_bytes
         own.argument_count = kernel.parameters.count
         own.argument_offsets = kernel.parameters.offsets
-        if signature.block is not None and tuple(own.block) != signature.block:
-            raise self._refusal(
-                own,
-                f"the kernel was compiled for a block of {_x(signature.block)} (known_block_size), "
-                f"got {_x(own.block)}",
-            )
+        for name, given, known in (
+            ("grid", own.grid, signature.grid),
+            ("block", own.block, signature.block),
+        ):
+            if known is not None and tuple(given) != known:
+                raise self._refusal(
+                    own,
+                    f"the kernel was compiled for a {name} of {_x(known)} (known_{name}_size), got "
+                    f"{_x(given)}",
+                )
         if dynamic_bytes < 0:
             raise self._refusal(own, f"smem must not be negative, got {dynamic_bytes}")
         self._launch = own

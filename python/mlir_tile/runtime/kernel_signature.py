@@ -21,9 +21,9 @@ _GLOBAL_SPACES = ("", "0", "1", "#gpu.address_space<global>")
 class KernelSignature:
     """The arguments of a kernel; `unsupported` says why it cannot be launched from Python.
 
-    `block` is the only block that it may be launched with, if that is known; `cluster` is the one
-    that it has where the launch gives none, and `front_bytes` are added to the dynamic shared
-    memory of each launch.
+    `grid` and `block` are the only ones that it may be launched with, if that is known; `cluster`
+    is the one that it has where the launch gives none, and `front_bytes` are added to the dynamic
+    shared memory of each launch.
     """
 
     name: str
@@ -32,6 +32,7 @@ class KernelSignature:
     front_bytes: int = 0
     unsupported: str = ""
     cluster: tuple[int, ...] = (1, 1, 1)
+    grid: tuple[int, int, int] | None = None
 
 
 def kernel_signatures(lowered: ir.Operation) -> dict[str, dict[str, KernelSignature]]:
@@ -48,6 +49,7 @@ def kernel_signatures(lowered: ir.Operation) -> dict[str, dict[str, KernelSignat
 def _signature(named: ir.NamedAttribute) -> KernelSignature:
     entry = ir.DictAttr(named.attr)
     block = tuple(ir.DenseI32ArrayAttr(entry["block"])) if "block" in entry else None
+    grid = tuple(ir.DenseI32ArrayAttr(entry["grid"])) if "grid" in entry else None
     cluster = tuple(ir.DenseI32ArrayAttr(entry["cluster"])) if "cluster" in entry else (1, 1, 1)
     front = ir.IntegerAttr(entry["front"]).value
     arguments: list[Argument] = []
@@ -64,7 +66,7 @@ def _signature(named: ir.NamedAttribute) -> KernelSignature:
         count += 3 + 2 * len(argument.shape or ()) if isinstance(argument, MemRef) else 1
     if count != ir.IntegerAttr(entry["parameters"]).value:
         return unsupported("its arguments have layouts that lowering replaces")
-    return KernelSignature(named.name, tuple(arguments), block, front, cluster=cluster)
+    return KernelSignature(named.name, tuple(arguments), block, front, cluster=cluster, grid=grid)
 
 
 def _is_global(given: Any) -> bool:

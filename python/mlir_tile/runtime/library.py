@@ -49,6 +49,8 @@ ENTRY_POINTS = (
     "mgpuEventDestroy",
     "mgpuEventRecord",
     "mgpuEventSynchronize",
+    "mgpuExpectExtents",
+    "mgpuExpectLaunch",
     "mgpuLaunchClusterKernel",
     "mgpuLaunchKernel",
     "mgpuMemAlloc",

@@ -74,7 +74,7 @@ public:
         for (unsigned wait : found->second)
           result.add(after(wait));
       if (mayMeetOthers(op))
-        result.add(divergentClusterWaits);
+        result.add(clusterWaits);
       return result.ofAllCtas();
     }
     return result;
@@ -121,17 +121,16 @@ private:
 
   void addMet(const Meeting &meeting, ProxyDemand &result) const {
     if (meeting.channel == Channel::WarpBarrier) {
-      result.add(divergentWarpBarriers);
+      result.add(warpBarriers);
       return;
     }
     if (!meeting.number) {
-      for (const auto &[number, demand] : divergentCtaBarriers)
+      for (const auto &[number, demand] : ctaBarriers)
         result.add(demand);
       return;
     }
     for (int64_t number : {*meeting.number, kAnyNumber})
-      if (auto found = divergentCtaBarriers.find(number);
-          found != divergentCtaBarriers.end())
+      if (auto found = ctaBarriers.find(number); found != ctaBarriers.end())
         result.add(found->second);
   }
 
@@ -170,12 +169,11 @@ private:
     case Channel::PeerMBarrier:
       return waits.add(at->barriers, demand);
     case Channel::CtaBarrier:
-      return divergentCtaBarriers[at->meeting.number.value_or(kAnyNumber)].add(
-          demand);
+      return ctaBarriers[at->meeting.number.value_or(kAnyNumber)].add(demand);
     case Channel::WarpBarrier:
-      return divergentWarpBarriers.add(demand);
+      return warpBarriers.add(demand);
     case Channel::ClusterBarrier:
-      return mayMeetOthers(op) && divergentClusterWaits.add(demand);
+      return mayMeetOthers(op) && clusterWaits.add(demand);
     }
     return false;
   }
@@ -185,8 +183,8 @@ private:
   SharedAccesses &accesses;
   std::vector<ProxyDemand> before;
   PerBarrier<ProxyDemand> waits;
-  llvm::DenseMap<int64_t, ProxyDemand> divergentCtaBarriers;
-  ProxyDemand divergentWarpBarriers, divergentClusterWaits;
+  llvm::DenseMap<int64_t, ProxyDemand> ctaBarriers;
+  ProxyDemand warpBarriers, clusterWaits;
   llvm::DenseMap<Operation *, SmallVector<unsigned, 1>> nextWaits;
 };
 

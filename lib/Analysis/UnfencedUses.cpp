@@ -230,22 +230,27 @@ private:
       if (at->meeting.hears)
         users[*key].second.push_back(point.op);
     }
+    // Only roles that are arms of one branch: others may be the same threads.
+    auto pair = [&](Operation *tells, Operation *hears) {
+      if (!excludeEachOther(tells, hears))
+        return;
+      pairs.push_back({tells, hears});
+      heardAt[hears].push_back(tells);
+    };
     for (auto &[key, ops] : users) {
       auto [kind, group, index] = key;
       if (kind == 0 ? anyMBarrier || anyOfGroup.contains(group) : anyCtaBarrier)
         continue;
       auto &[tell, hear] = ops;
       if (kind == 1 && tell.size() == 2 && hear.size() == 2) {
-        pairs.push_back({tell[0], tell[1]});
-        pairs.push_back({tell[1], tell[0]});
+        pair(tell[0], tell[1]);
+        pair(tell[1], tell[0]);
       } else if (hear.size() == 1) {
         llvm::erase(tell, hear.front());
         if (tell.size() == 1)
-          pairs.push_back({tell.front(), hear.front()});
+          pair(tell.front(), hear.front());
       }
     }
-    for (const Pair &pair : pairs)
-      heardAt[pair.hears].push_back(pair.tells);
     llvm::sort(pairs, [&](const Pair &a, const Pair &b) {
       return flow.points().at(a.hears) < flow.points().at(b.hears);
     });

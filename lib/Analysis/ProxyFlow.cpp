@@ -42,6 +42,15 @@ public:
     before.resize(accesses.points().size());
     for (Operation *arrive : clusterArrives())
       findNextWaits(arrive);
+    for (const SyncPoint &point : accesses.points()) {
+      if (!point.op)
+        continue;
+      if (const MeetingPoint *at = accesses.meetingAt(point.op);
+          at && at->meeting.hears && at->meeting.channel == Channel::MBarrier)
+        waited.add(at->barriers, {true});
+      if (auto copy = dyn_cast<CopyAsyncOp>(point.op))
+        ask(copy, ofAnyCopy);
+    }
     accesses.flow.points().backwards(
         [&](unsigned point) { return visit(point); });
   }
@@ -58,9 +67,16 @@ public:
     case Channel::MBarrier:
       waits.collect(at->barriers, result);
       break;
-    case Channel::PeerMBarrier:
-      waits.collect(at->barriers, result);
+    case Channel::PeerMBarrier: {
+      Seen wait;
+      waited.collect(at->barriers, wait);
+      // Where nothing is seen to wait for it, nothing is known of what follows.
+      if (wait.isSeen)
+        waits.collect(at->barriers, result);
+      else if (isa<ArriveOp>(op))
+        result = ofAnyCopy;
       return result.ofAllCtas();
+    }
     case Channel::CtaBarrier:
     case Channel::WarpBarrier:
       // Where all threads come to one barrier, they meet at that one.
@@ -81,6 +97,23 @@ public:
   }
 
 private:
+  struct Seen {
+    bool isSeen = false;
+    bool add(const Seen &other) {
+      bool changed = other.isSeen && !isSeen;
+      isSeen |= other.isSeen;
+      return changed;
+    }
+  };
+
+  /// What `copy` itself does.
+  void ask(CopyAsyncOp copy, ProxyDemand &demand) {
+    if (!mayUseAsyncProxy(copy))
+      return;
+    demand.readHere |= accesses.sources(copy);
+    demand.writtenThere |= accesses.destinations(copy);
+  }
+
   ProxyDemand after(unsigned point) const {
     ProxyDemand result;
     for (unsigned next : accesses.points()[point].next)
@@ -147,12 +180,8 @@ private:
           demand = {};
       }
       demand.add(heardFrom(op));
-      if (auto copy = dyn_cast<CopyAsyncOp>(op);
-          copy && mayUseAsyncProxy(copy)) {
-        demand.readHere |= accesses.sources(copy);
-        // Any CTA, which may be the own one.
-        demand.writtenThere |= accesses.destinations(copy);
-      }
+      if (auto copy = dyn_cast<CopyAsyncOp>(op))
+        ask(copy, demand);
     }
     return before[point].add(demand) || changed;
   }
@@ -183,6 +212,8 @@ private:
   SharedAccesses &accesses;
   std::vector<ProxyDemand> before;
   PerBarrier<ProxyDemand> waits;
+  PerBarrier<Seen> waited;
+  ProxyDemand ofAnyCopy;
   llvm::DenseMap<int64_t, ProxyDemand> ctaBarriers;
   ProxyDemand warpBarriers, clusterWaits;
   llvm::DenseMap<Operation *, SmallVector<unsigned, 1>> nextWaits;

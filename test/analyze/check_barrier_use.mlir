@@ -126,6 +126,7 @@ gpu.func @another_one_is_armed(%rank: i32) workgroup(%src: !tile, %dst: !tile) k
   %c1 = arith.constant 1 : index
   %bars = nvgpu.mbarrier.create -> !bars
   nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
+  nvgpu.mbarrier.init %bars[%c1], %c1 : !bars
   nvvm.fence.mbarrier.init
   nvvm.cluster.arrive
   nvvm.cluster.wait

@@ -135,12 +135,25 @@ SyncFlow::SyncFlow(Operation *kernel, bool allLeave)
     return;
   findGroups(allInits);
   findEarlyUses();
-  findLeavers(kernel, allLeave);
+  findLeavers(kernel, allLeave, /*sharingReturns=*/false);
   remoteAhead = graph.leadsTo([](const SyncPoint &point) {
     return point.op && reachesIntoPeer(point.op);
   });
 
-  states.resize(graph.points().size());
+  run();
+  // Threads that come to one return before the first cluster barrier and after
+  // it: those that come before may leave without.
+  if (!allLeave && llvm::any_of(exits, [&](Operation *exit) {
+        const SyncState &state = before(exit);
+        return state.start != Pending::Done && state.startedOnSomePath;
+      })) {
+    findLeavers(kernel, allLeave, /*sharingReturns=*/true);
+    run();
+  }
+}
+
+void SyncFlow::run() {
+  states.assign(graph.points().size(), {});
   SyncState &entry = states.front();
   entry.unreached = false;
   entry.start = entry.finish = Pending::Open;
@@ -314,7 +327,9 @@ static bool someThreadStays(Operation *kernel, const SyncBranch &branch,
   return false;
 }
 
-void SyncFlow::findLeavers(Operation *kernel, bool allLeave) {
+void SyncFlow::findLeavers(Operation *kernel, bool allLeave,
+                           bool sharingReturns) {
+  leavers.clear();
   if (graph.branches().empty())
     return;
   std::vector<bool> goesOn = graph.leadsTo([](const SyncPoint &point) {
@@ -340,10 +355,21 @@ void SyncFlow::findLeavers(Operation *kernel, bool allLeave) {
               return meetsAll[arm] && graph.at(point.op) > arm;
             }))
           barrier = point.op;
+    // Ways of blocks that end in one return.
+    bool sharesExit = llvm::any_of(exits, [&](Operation *exit) {
+      if (!sharingReturns || branch.op->getNumSuccessors() == 0)
+        return false;
+      std::vector<bool> leads = graph.leadsTo(
+          [&](const SyncPoint &point) { return point.op == exit; });
+      return llvm::count_if(branch.arms,
+                            [&](unsigned arm) { return leads[arm]; }) > 1;
+    });
     for (auto [number, arm] : llvm::enumerate(branch.arms)) {
-      if (goesOn[arm] || (!barrier && !allLeave))
+      if (goesOn[arm] || (!barrier && !sharesExit && !allLeave))
         continue;
-      bool someStay = barrier && someThreadStays(kernel, branch, number);
+      bool someStay = !allLeave && someThreadStays(kernel, branch, number);
+      if (!someStay && !barrier && !allLeave)
+        continue;
       leavers.push_back({branch, unsigned(number), barrier, someStay});
       if (allLeave || someStay)
         leaving.insert(arm);

@@ -110,7 +110,8 @@ public:
 private:
   void findGroups(llvm::ArrayRef<mlir::Operation *> allInits);
   void findEarlyUses();
-  void findLeavers(mlir::Operation *kernel, bool allLeave);
+  void findLeavers(mlir::Operation *kernel, bool allLeave, bool sharingReturns);
+  void run();
   void transfer(mlir::Operation *op, SyncState &state) const;
 
   mlir::Region &body;

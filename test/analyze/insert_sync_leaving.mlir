@@ -231,4 +231,38 @@ gpu.func @one_return(%rank: i32, %x: f32, %uniform: i1, %n: index)
   gpu.return
 }
 
+// The same without a barrier of the CTA: it is where the threads that stay come from.
+// CHECK-LABEL: gpu.func @one_return_and_no_barrier(
+// CHECK: ^[[GO:.*]]:
+// CHECK-NEXT: nvgpu.mbarrier.init
+// CHECK-NEXT: nvvm.fence.mbarrier.init
+// CHECK-NEXT: nvvm.cluster.arrive
+// CHECK-NEXT: nvvm.cluster.wait
+// CHECK-NEXT: tile.arrive
+// CHECK-NEXT: nvvm.cluster.arrive
+// CHECK-NEXT: nvvm.cluster.wait
+// CHECK-NEXT: cf.br ^[[DONE:.*]]
+// CHECK: ^[[DONE]]:
+// CHECK-NEXT: gpu.return
+gpu.func @one_return_and_no_barrier(%rank: i32, %x: f32, %uniform: i1, %n: index)
+    workgroup(%src: !tile, %dst: !tile) kernel
+    attributes {tile.insert_sync, known_block_size = array<i32: 64, 1, 1>, known_cluster_size = array<i32: 2, 1, 1>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c32 = arith.constant 32 : index
+  %even = arith.constant false
+  %t = gpu.thread_id x
+  %low = arith.cmpi ult, %t, %c32 : index
+  %first = arith.cmpi eq, %t, %c0 : index
+  %bars = nvgpu.mbarrier.create -> !bars
+  cf.cond_br %low, ^go, ^done
+^go:
+  nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
+  tile.arrive %bars[%c0] cta(%rank) : !bars
+  cf.br ^done
+^done:
+  gpu.return
+}
+
 }

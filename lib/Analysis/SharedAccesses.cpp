@@ -7,6 +7,8 @@ using namespace mlir;
 using namespace tile;
 
 bool tile::joinBits(llvm::BitVector &mine, const llvm::BitVector &other) {
+  if (mine.size() < other.size())
+    mine.resize(other.size());
   if (!other.test(mine))
     return false;
   mine |= other;

@@ -109,7 +109,7 @@ static bool isExit(Operation *op) {
 /// Whether `op` says anything about the state.
 static bool matters(Operation *op) {
   return reachesIntoPeer(op) || initialisesBarrier(op) || isInitFence(op) ||
-         isExit(op) || isa<CallOpInterface>(op) ||
+         isAsyncProxyFence(op) || isExit(op) || isa<CallOpInterface>(op) ||
          meetingOf(op).channel != Channel::None ||
          !storeAddresses(op).empty() || !loadAddresses(op).empty() ||
          mayStoreInAssembly(op);

@@ -32,6 +32,7 @@ import mlir_tile as mt
 LINK_BYTES = 21.33
 """Bytes per clk that the link between two SMs was measured to carry."""
 RUNS = 5
+READS = ("none", "plain", "fenced")
 HAND_METHODS = {"thread": ["bulk_thread"], "warp": ["bulk_elected", "st_async_warp"]}
 """Methods that the threads of each issue can use; a whole CTA can use all."""
 
@@ -61,6 +62,7 @@ def measured(
     device: str = "cuda",
     runs: int = RUNS,
     variant: str | None = None,
+    reads: str = "none",
 ) -> dict[str, Any]:
     """Compile and run one kernel; raise if a byte is wrong, return clk for one tile.
 
@@ -80,7 +82,7 @@ def measured(
             sender = receiver - rank + (rank - 1) % cluster
             expected[receiver][:, case.dst.places()] = a[sender][case.src.places()]
     with mt.context():
-        module = mt.parse(program(case, issue, threads, stages, iterations, ctas, variant))
+        module = mt.parse(program(case, issue, threads, stages, iterations, ctas, variant, reads))
         plan = plan_of(module)
         executable = mt.compile(module)
     times = []
@@ -160,6 +162,7 @@ def line(result: dict[str, Any]) -> str:
         f"{result['variant'] + ('!' if result['forced'] else ''):>9} "
         f"{result['clk']:>9.1f} {result['bytes_per_clk']:>6.2f} {result['of_link']:>7.1%} "
         + (f"{best:>9.1f} {ratio:>6.3f}" if best else f"{'-':>9} {'-':>6}")
+        + ("" if result["reads"] == "none" else f" {result['reads']} reads")
     )
 
 
@@ -183,6 +186,12 @@ def main() -> int:
     parser.add_argument(
         "--all-variants", action="store_true", help="measure what was not chosen, too"
     )
+    parser.add_argument(
+        "--reads",
+        action="store_true",
+        help="measure rings in which each tile is read, too, with and without a fence between that"
+        " and the next copy into its buffer",
+    )
     options = parser.parse_args()
     iterations = options.iterations // 4 * 4
     results: list[dict[str, Any]] = []
@@ -198,7 +207,11 @@ def main() -> int:
             ctas = by_hand.ctas(case)
             for stages in (2, 1):
                 hand = by_hand.measured(case, stages, iterations, ctas)
-                for issue, threads, variant in kernels(case, options.all_variants):
+                for issue, threads, variant, reads in (
+                    (*kernel, reads)
+                    for kernel in kernels(case, options.all_variants)
+                    for reads in (READS if options.reads and case.cluster else READS[:1])
+                ):
                     methods = HAND_METHODS.get(issue, list(hand))
                     hands = {name: clk for name, clk in hand.items() if name in methods}
                     result: dict[str, Any] = {
@@ -209,10 +222,14 @@ def main() -> int:
                         "ctas": ctas,
                         "stages": stages,
                         "forced": variant is not None,
+                        "reads": reads,
                         "hand_written": hands,
                     }
                     result |= measured(
-                        case, issue, threads, stages, iterations, ctas=ctas, variant=variant
+                        *(case, issue, threads, stages, iterations),
+                        ctas=ctas,
+                        variant=variant,
+                        reads=reads,
                     )
                     results.append(result | rates(case, result["clk"], hands))
                     print(line(results[-1]), flush=True)

@@ -12,6 +12,8 @@ from cases import SPACE, Case
 WHOLE_SM_BYTES = 128 * 1024
 """Shared memory that a ring takes besides its buffers, so that an SM has room for one CTA."""
 
+FENCE = "nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}"
+
 
 def program(
     case: Case,
@@ -21,9 +23,12 @@ def program(
     iterations: int,
     ctas: int = 2,
     variant: str | None = None,
+    reads: str = "none",
 ) -> str:
     """Return the module: `main(a, b, clocks)` sends `iterations` tiles through `stages` buffers.
 
+    With `reads` of "plain" or "fenced", the thread that receives loads an element of each tile
+    before it says that the buffer is free, and in the second case fences it for the async proxy.
     `a` holds the sources of all CTAs and `b` their destinations, stage by stage; `clocks` takes the
     clk of each CTA. `threads` execute the copy; in a ring one warp more receives.
     """
@@ -61,8 +66,24 @@ def program(
     %next = arith.constant 1 : i32
     %previous = arith.constant 0 : i32"""
 
+    zero = results = summed = load = kept = ""
+    carried, yielded = "i1", "%flipped : i1"
+    if reads != "none":
+        # What comes out in the end is written over it.
+        zero = f"%zero = arith.constant 0.0 : {element}"
+        kept = f"memref.store %ends#1, %b[%b_start] : {b}"
+        results, summed = ":2", ", %sum0 = %zero"
+        carried, yielded = f"i1, {element}", f"%flipped, %sum{stages} : i1, {element}"
+        load = f"""
+        %read@s = memref.load %dst@s[%c0, %c0] : {dst_type}
+        %sum@n = arith.addf %sum@s, %read@s : {element}"""
+        if reads == "fenced":
+            load += f"\n        {FENCE}"
+
     def each_stage(text: str) -> str:
-        return "\n".join(text.replace("@s", str(s)) for s in range(stages))
+        return "\n".join(
+            text.replace("@s", str(s)).replace("@n", str(s + 1)) for s in range(stages)
+        )
 
     return f"""
 module attributes {{gpu.container_module}} {{
@@ -123,7 +144,7 @@ gpu.module @kernels {{
       memref.store %value@s, %dst_buffer@s[%i] : {flat_dst}''')
     }
     }}
-    nvvm.fence.proxy {{kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}}
+    {FENCE}
     gpu.barrier
     nvvm.cluster.arrive
     nvvm.cluster.wait
@@ -146,20 +167,22 @@ gpu.module @kernels {{
     }
     }}
     scf.if %receives {{
-      %parity_end = scf.for %round = %c0 to %rounds step %one
-          iter_args(%parity = %even) -> (i1) {{
+      {zero}
+      %ends{results} = scf.for %round = %c0 to %rounds step %one
+          iter_args(%parity = %even{summed}) -> ({carried}) {{
         {
         each_stage(f'''
         tile.wait %full[%c@s] parity(%parity) : {group}
         %more@s = arith.cmpi ult, %round, %last : index
         scf.if %more@s {{
           tile.expect %full[%c@s] for %dst@s : {group}, {dst_type}
-        }}
+        }}{load}
         tile.arrive %empty[%c@s] cta(%previous) : {group}''')
     }
         %flipped = arith.xori %parity, %odd : i1
-        scf.yield %flipped : i1
+        scf.yield {yielded}
       }}
+      {kept}
     }}
     %end = nvvm.read.ptx.sreg.clock64 : i64
     scf.if %is_first {{

@@ -31,13 +31,19 @@ tile::TileDialect::verifyOperationAttribute(Operation *op,
                                             NamedAttribute attribute) {
   StringRef name = attribute.getName();
   Attribute value = attribute.getValue();
-  if (name == "tile.insert_sync") {
+  if (name == tile::kInsertSyncName) {
     if (!isa<FunctionOpInterface, gpu::LaunchOp>(op))
       return op->emitOpError("must be a kernel or a gpu.launch to have '")
              << name << "'";
-    if (!isa<UnitAttr>(value))
+    auto words = dyn_cast<DictionaryAttr>(value);
+    bool isKnown = words && llvm::all_of(words, [](NamedAttribute word) {
+                     return word.getName() == tile::kWarFencesName &&
+                            isa<BoolAttr>(word.getValue());
+                   });
+    if (!isa<UnitAttr>(value) && !isKnown)
       return op->emitOpError("'")
-             << name << "' must be a unit attribute, got " << value;
+             << name << "' must be a unit attribute or {"
+             << tile::kWarFencesName << " = false}, got " << value;
     return success();
   }
   if (name == "tile.alignment" || name == "tile.dynamic_shared_memory_front") {

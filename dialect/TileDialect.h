@@ -29,6 +29,12 @@
 
 namespace tile {
 
+/// The attribute by which a kernel asks for its fences and cluster barriers: a
+/// unit attribute, or a dictionary in which a kernel says what it can do
+/// without.
+inline constexpr llvm::StringLiteral kInsertSyncName = "tile.insert_sync";
+inline constexpr llvm::StringLiteral kWarFencesName = "war_fences";
+
 /// The ranks that a cluster can have: 0 to 15 (16 CTAs, beyond the portable 8,
 /// is the hardware's limit).
 constexpr int64_t kMaxClusterSize = 16;

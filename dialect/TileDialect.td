@@ -16,7 +16,8 @@ def Tile_Dialect : Dialect {
     Attributes on ops of others; no other attribute may begin with `tile.`:
 
     - `tile.insert_sync`, a unit attribute of a kernel or a `gpu.launch`, asks `tile-insert-sync` for
-      the fences and cluster barriers that its copies need.
+      the fences and cluster barriers that its copies need. As `{war_fences = false}` it asks for no
+      fence between ordinary loads and the copies that write over what they read.
     - `tile.alignment = N : i64` on `gpu.dynamic_shared_memory` asks for an alignment of N bytes.
     - `tile.dynamic_shared_memory_front = N : i64` on a kernel says how many bytes of its dynamic
       shared memory `tile-place-shared-memory` has taken, at the front.

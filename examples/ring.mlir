@@ -64,6 +64,7 @@ module attributes {gpu.container_module} {
         tile.wait %full[%stage] parity(%parity) : !barriers
         %received = vector.load %dst[%stage, %column] : !stages, vector<2xi32>
         vector.store %received, %b[%rank, %step, %column] : memref<4x6x128xi32>, vector<2xi32>
+        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
         gpu.barrier
         scf.if %is_first_thread {
           tile.arrive %free[%stage] cta(%previous) : !barriers

@@ -14,13 +14,6 @@ static std::optional<int64_t> roundsOf(LoopLikeOpInterface loop) {
   return trips->getZExtValue();
 }
 
-static bool holdsAny(LoopLikeOpInterface loop, ArrayRef<Operation *> ops,
-                     Operation *like) {
-  return llvm::any_of(ops, [&](Operation *op) {
-    return loop->isProperAncestor(op) && mayUseSameBarrier(op, like);
-  });
-}
-
 /// Arrivals by `op` on one barrier in one phase, at most. A loop that waits for
 /// the barrier, too, goes on to the next phase with each round.
 static std::optional<int64_t> arrivalsAtMost(Operation *op,
@@ -35,7 +28,7 @@ static std::optional<int64_t> arrivalsAtMost(Operation *op,
     arrivals = llvm::checkedMul(*arrivals, *sizes.cluster);
   }
   for (LoopLikeOpInterface loop : loopsAround(op)) {
-    if (holdsAny(loop, uses.waits, op))
+    if (uses.in(loop).waits > 0)
       continue;
     std::optional<int64_t> rounds = roundsOf(loop);
     if (!rounds || !arrivals)
@@ -45,50 +38,46 @@ static std::optional<int64_t> arrivalsAtMost(Operation *op,
   return arrivals;
 }
 
+/// Compares `init` to the `arrivals` of one phase at most.
 static void checkInit(nvgpu::MBarrierInitOp init, const BarrierUses &uses,
-                      const KernelSizes &sizes, Report report) {
+                      std::optional<int64_t> arrivals, const KernelSizes &sizes,
+                      Report report) {
   std::optional<int64_t> count = constantOf(init.getCount());
   if (!count)
     return;
   if (*count < 1 || *count >= (1 << 20)) {
-    report(init) << "count must be in 1 to 1048575, got " << *count;
+    if (uses.owns(init))
+      report(init) << "count must be in 1 to 1048575, got " << *count;
     return;
   }
-  std::optional<int64_t> most = 0;
-  for (ArrayRef<Operation *> ops : {ArrayRef(uses.arrives), ArrayRef(uses.arms),
-                                    ArrayRef(uses.remoteArrives)})
-    for (Operation *op : ops) {
-      if (!mayUseSameBarrier(op, init))
-        continue;
-      std::optional<int64_t> more = arrivalsAtMost(op, uses, sizes);
-      most = most && more ? llvm::checkedAdd(*most, *more) : std::nullopt;
-      // Ops of one CTA on one barrier, so that a thread's own place in a group
-      // is left alone.
-      if (isa<ArriveOp>(op) || !constantOf(barrierIndexOf(op)))
-        continue;
-      int64_t least = threadsAtLeast(op, sizes);
-      if (least <= *count)
-        continue;
-      InFlightDiagnostic diag = report(op);
-      diag << "must arrive at most " << *count
-           << " times in one phase, which is what the barrier counts, got all "
-           << least << " threads";
-      diag.attachNote()
-          << "let one thread execute it, or initialise the barrier "
-             "with the number of threads";
-    }
-  bool isUsed = llvm::any_of(uses.waits, [&](Operation *wait) {
-    return mayUseSameBarrier(wait, init);
-  });
-  if (!isUsed || !most || *most >= *count)
+  std::optional<int64_t> most = arrivals;
+  // Ops of one CTA on one barrier, so that a thread's own place in a group is
+  // left alone.
+  if (uses.index)
+    for (ArrayRef<Operation *> ops :
+         {ArrayRef(uses.arrives), ArrayRef(uses.arms)})
+      for (Operation *op : ops) {
+        int64_t least = uses.owns(op) ? threadsAtLeast(op, sizes) : 0;
+        if (least <= *count)
+          continue;
+        InFlightDiagnostic diag = report(op);
+        diag << "must arrive at most " << *count
+             << " times in one phase, which is what the barrier counts, got "
+                "all "
+             << least << " threads";
+        diag.attachNote()
+            << "let one thread execute it, or initialise the barrier "
+               "with the number of threads";
+      }
+  if (!uses.owns(init) || uses.waits.empty() || !most || *most >= *count)
     return;
   InFlightDiagnostic diag = report(init);
-  diag << "count must be reached by the arrivals of one phase, got a count of "
-       << *count << " and ";
   if (*most == 0)
-    diag << "nothing that arrives";
+    diag << "initialises a barrier that is waited for and that nothing arrives "
+            "on";
   else
-    diag << "at most " << *most << " arrivals";
+    diag << "count must be at most the arrivals of one phase, which are "
+         << *most << ", got " << *count;
   diag.attachNote() << "initialise the barrier with the arrivals of one phase: "
                        "one for each tile.expect, tile.arrive or mbarrier "
                        "arrive that a thread executes";
@@ -98,8 +87,15 @@ void tile::checkArrivalCounts(const BarrierUses &uses, const KernelSizes &sizes,
                               Report report) {
   if (uses.hasOthers)
     return;
+  std::optional<int64_t> most = 0;
+  for (ArrayRef<Operation *> ops : {ArrayRef(uses.arrives), ArrayRef(uses.arms),
+                                    ArrayRef(uses.remoteArrives)})
+    for (Operation *op : ops) {
+      std::optional<int64_t> more = arrivalsAtMost(op, uses, sizes);
+      most = most && more ? llvm::checkedAdd(*most, *more) : std::nullopt;
+    }
   for (Operation *init : uses.inits)
-    checkInit(cast<nvgpu::MBarrierInitOp>(init), uses, sizes, report);
+    checkInit(cast<nvgpu::MBarrierInitOp>(init), uses, most, sizes, report);
 }
 
 static Value parityOf(Operation *wait) {
@@ -135,20 +131,13 @@ static void checkWait(Operation *wait, const BarrierUses &uses, Report report) {
   for (LoopLikeOpInterface loop : loopsAround(wait)) {
     if (!isInvariant(parity, loop))
       return;
-    auto others = [&](ArrayRef<Operation *> ops) {
-      return llvm::any_of(ops, [&](Operation *op) {
-        return op != wait && loop->isProperAncestor(op) &&
-               mayUseSameBarrier(op, wait);
-      });
-    };
     // Two waits a round may be for both parities by turns; a new barrier begins
     // again.
-    if (others(uses.waits) || others(uses.inits))
+    LoopUses inLoop = uses.in(loop);
+    if (inLoop.waits > 1 || inLoop.inits > 0)
       return;
     std::optional<int64_t> trips = roundsOf(loop);
     bool isFixed = isInvariant(barrierIndexOf(wait), loop);
-    bool advances =
-        others(uses.arrives) || others(uses.arms) || others(uses.remoteArrives);
     bool exceeds = false;
     if (isFixed && rounds == 1) {
       exceeds = !trips || *trips > 1;
@@ -157,7 +146,7 @@ static void checkWait(Operation *wait, const BarrierUses &uses, Report report) {
           rounds && trips ? llvm::checkedMul(*rounds, *trips) : std::nullopt;
       exceeds = rounds && *rounds > barriers;
     }
-    if (!advances || !exceeds)
+    if (inLoop.arrivals == 0 || !exceeds)
       continue;
     InFlightDiagnostic diag = report(wait);
     diag << "parity must change from phase to phase of a barrier, got the same "
@@ -173,5 +162,6 @@ static void checkWait(Operation *wait, const BarrierUses &uses, Report report) {
 
 void tile::checkParities(const BarrierUses &uses, Report report) {
   for (Operation *wait : uses.waits)
-    checkWait(wait, uses, report);
+    if (uses.owns(wait))
+      checkWait(wait, uses, report);
 }

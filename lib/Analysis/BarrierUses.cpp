@@ -11,17 +11,47 @@
 using namespace mlir;
 using namespace tile;
 
-static void classify(Operation *op, BarrierUses &uses) {
+void BarrierUses::add(Operation *op) {
+  auto count = [&](unsigned LoopUses::*uses) {
+    for (LoopLikeOpInterface loop : loopsAround(op))
+      ++(byLoop[loop].*uses);
+  };
   TypeSwitch<Operation *>(op)
-      .Case<nvgpu::MBarrierInitOp>([&](auto) { uses.inits.push_back(op); })
-      .Case<nvgpu::MBarrierArriveExpectTxOp, ExpectOp>(
-          [&](auto) { uses.arms.push_back(op); })
-      .Case<nvgpu::MBarrierArriveOp>([&](auto) { uses.arrives.push_back(op); })
-      .Case<ArriveOp>([&](auto) { uses.remoteArrives.push_back(op); })
-      .Case<CopyAsyncOp>([&](auto) { uses.copies.push_back(op); })
+      .Case<nvgpu::MBarrierInitOp>([&](auto) {
+        inits.push_back(op);
+        count(&LoopUses::inits);
+      })
+      .Case<nvgpu::MBarrierArriveExpectTxOp, ExpectOp>([&](auto) {
+        arms.push_back(op);
+        count(&LoopUses::arrivals);
+      })
+      .Case<nvgpu::MBarrierArriveOp>([&](auto) {
+        arrives.push_back(op);
+        count(&LoopUses::arrivals);
+      })
+      .Case<ArriveOp>([&](auto) {
+        remoteArrives.push_back(op);
+        count(&LoopUses::arrivals);
+      })
+      .Case<CopyAsyncOp>([&](auto) { copies.push_back(op); })
       .Case<WaitOp, nvgpu::MBarrierTryWaitParityOp, nvgpu::MBarrierTestWaitOp>(
-          [&](auto) { uses.waits.push_back(op); })
-      .Default([&](auto) { uses.hasOthers = true; });
+          [&](auto) {
+            waits.push_back(op);
+            count(&LoopUses::waits);
+          })
+      .Default([&](auto) { hasOthers = true; });
+}
+
+/// The number by which `op` names a barrier of a group.
+static std::optional<int64_t> numberOf(Operation *op) {
+  Value index = barrierIndexOf(op);
+  return index ? constantOf(index) : std::nullopt;
+}
+
+bool BarrierUses::owns(Operation *op) const { return numberOf(op) == index; }
+
+LoopUses BarrierUses::in(LoopLikeOpInterface loop) const {
+  return byLoop.lookup(loop);
 }
 
 std::vector<BarrierUses> tile::collectBarrierUses(Operation *kernel) {
@@ -33,35 +63,36 @@ std::vector<BarrierUses> tile::collectBarrierUses(Operation *kernel) {
   });
   std::vector<BarrierUses> result;
   for (Value group : groups) {
-    BarrierUses &uses = result.emplace_back();
-    uses.barriers = group;
     // What comes from an op other than the creation, or from a loop or another
     // block, may be used by another name.
     auto argument = dyn_cast<BlockArgument>(group);
-    uses.hasOthers = argument
+    bool hasOthers = argument
                          ? argument.getOwner() != &kernel->getRegion(0).front()
                          : !group.getDefiningOp<nvgpu::MBarrierCreateOp>();
     SmallVector<Operation *> users(group.getUsers());
-    for (Operation *user : llvm::reverse(users))
-      classify(user, uses);
+    std::reverse(users.begin(), users.end());
+    llvm::MapVector<std::optional<int64_t>, BarrierUses> barriers;
+    for (Operation *user : users)
+      barriers[numberOf(user)];
+    for (auto &[index, uses] : barriers) {
+      uses.barriers = group;
+      uses.index = index;
+      uses.hasOthers = hasOthers;
+    }
+    for (Operation *user : users) {
+      std::optional<int64_t> index = numberOf(user);
+      if (!index)
+        for (auto &[other, uses] : barriers)
+          uses.add(user);
+      else
+        barriers[index].add(user);
+      if (index && barriers.contains(std::nullopt))
+        barriers[std::nullopt].add(user);
+    }
+    for (auto &[index, uses] : barriers)
+      result.push_back(std::move(uses));
   }
   return result;
-}
-
-Value tile::barrierIndexOf(Operation *op) {
-  return TypeSwitch<Operation *, Value>(op)
-      .Case<CopyAsyncOp, ArriveOp, ExpectOp, WaitOp>(
-          [](auto op) { return op.getBarrierIndex(); })
-      .Case<nvgpu::MBarrierInitOp, nvgpu::MBarrierArriveOp,
-            nvgpu::MBarrierArriveExpectTxOp, nvgpu::MBarrierTryWaitParityOp,
-            nvgpu::MBarrierTestWaitOp>([](auto op) { return op.getMbarId(); })
-      .Default(Value());
-}
-
-bool tile::mayUseSameBarrier(Operation *a, Operation *b) {
-  std::optional<int64_t> first = constantOf(barrierIndexOf(a));
-  std::optional<int64_t> second = constantOf(barrierIndexOf(b));
-  return !first || !second || *first == *second;
 }
 
 SmallVector<LoopLikeOpInterface> tile::loopsAround(Operation *op) {
@@ -144,6 +175,73 @@ bool tile::isUniform(Value value, int depth) {
          llvm::all_of(op->getOperands(), [&](Value operand) {
            return isUniform(operand, depth - 1);
          });
+}
+
+std::optional<int64_t> tile::valueInThread(Value value,
+                                           const std::array<int64_t, 3> &thread,
+                                           int depth) {
+  if (std::optional<int64_t> constant = constantOf(value))
+    return value.getType().isInteger(1) ? *constant & 1 : *constant;
+  Operation *op = value.getDefiningOp();
+  if (!op || depth == 0)
+    return std::nullopt;
+  if (auto id = dyn_cast<gpu::ThreadIdOp>(op))
+    return thread[static_cast<size_t>(id.getDimension())];
+  StringRef name = op->getName().getStringRef();
+  if (name.consume_front("nvvm.read.ptx.sreg.tid."))
+    return name == "x" ? thread[0] : name == "y" ? thread[1] : thread[2];
+  SmallVector<int64_t> in;
+  for (Value operand : op->getOperands()) {
+    std::optional<int64_t> number = valueInThread(operand, thread, depth - 1);
+    // Small numbers only: they are the same in every width.
+    if (!number || *number < 0 || *number > (1 << 20))
+      return std::nullopt;
+    in.push_back(*number);
+  }
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtUIOp,
+          arith::ExtSIOp>(op) &&
+      !op->getOperand(0).getType().isInteger(1))
+    return in[0];
+  if (isa<arith::AddIOp>(op))
+    return in[0] + in[1];
+  if (isa<arith::MulIOp>(op))
+    return in[0] * in[1];
+  if (isa<arith::DivUIOp, arith::DivSIOp>(op) && in[1] != 0)
+    return in[0] / in[1];
+  if (isa<arith::RemUIOp, arith::RemSIOp>(op) && in[1] != 0)
+    return in[0] % in[1];
+  if (isa<arith::AndIOp>(op))
+    return in[0] & in[1];
+  if (isa<arith::OrIOp>(op))
+    return in[0] | in[1];
+  if (isa<arith::XOrIOp>(op))
+    return in[0] ^ in[1];
+  if (isa<arith::ShRUIOp, arith::ShRSIOp>(op) && in[1] < 21)
+    return in[0] >> in[1];
+  if (isa<arith::SelectOp>(op))
+    return in[0] ? in[1] : in[2];
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  if (!compare)
+    return std::nullopt;
+  switch (compare.getPredicate()) {
+  case arith::CmpIPredicate::eq:
+    return in[0] == in[1];
+  case arith::CmpIPredicate::ne:
+    return in[0] != in[1];
+  case arith::CmpIPredicate::slt:
+  case arith::CmpIPredicate::ult:
+    return in[0] < in[1];
+  case arith::CmpIPredicate::sle:
+  case arith::CmpIPredicate::ule:
+    return in[0] <= in[1];
+  case arith::CmpIPredicate::sgt:
+  case arith::CmpIPredicate::ugt:
+    return in[0] > in[1];
+  case arith::CmpIPredicate::sge:
+  case arith::CmpIPredicate::uge:
+    return in[0] >= in[1];
+  }
+  return std::nullopt;
 }
 
 /// `value` behind casts.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Analysis/SyncFlow.h"
-#include "lib/Analysis/BarrierUses.h"
+#include "lib/Analysis/SharedAccesses.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/CallInterfaces.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace tile;
@@ -16,180 +17,18 @@ bool SyncState::join(const SyncState &other) {
     *this = other;
     return true;
   }
-  SyncState old = *this;
+  bool changed = start < other.start || finish < other.finish ||
+                 (other.startedOnSomePath && !startedOnSomePath);
   start = std::max(start, other.start);
   startedOnSomePath |= other.startedOnSomePath;
   finish = std::max(finish, other.finish);
-  for (auto [mine, theirs] : llvm::zip_equal(groups, other.groups))
-    mine = std::max(mine, theirs);
-  unfenced |= other.unfenced;
-  written |= other.written;
-  bool wasOverwritten = overwritten;
-  overwritten |= other.overwritten;
-  return std::tie(start, startedOnSomePath, finish, groups) !=
-             std::tie(old.start, old.startedOnSomePath, old.finish,
-                      old.groups) ||
-         unfenced != old.unfenced || written != old.written ||
-         overwritten != wasOverwritten;
+  changed |= joinBits(open, other.open);
+  changed |= joinBits(arrived, other.arrived);
+  changed |= joinBits(unfenced, other.unfenced);
+  return changed;
 }
 
-/// Whether a path of at least one edge leads from `from` to `to`.
-static bool reachesBlock(Block *from, Block *to) {
-  SmallVector<Block *> open(from->getSuccessors());
-  llvm::SmallPtrSet<Block *, 8> seen;
-  while (!open.empty()) {
-    Block *block = open.pop_back_val();
-    if (block == to)
-      return true;
-    if (seen.insert(block).second)
-      llvm::append_range(open, block->getSuccessors());
-  }
-  return false;
-}
-
-bool tile::mayFollow(Operation *first, Operation *later, Region &body) {
-  Region *region = first->getParentRegion();
-  while (region != &body && !region->findAncestorOpInRegion(*later))
-    region = region->getParentRegion();
-  Operation *from = region->findAncestorOpInRegion(*first);
-  Operation *to = region->findAncestorOpInRegion(*later);
-  if (!from || !to)
-    return true;
-  if (from != to && from->getBlock() == to->getBlock() &&
-      from->isBeforeInBlock(to))
-    return true;
-  if (from == to && isa<LoopLikeOpInterface>(from))
-    return true;
-  if (reachesBlock(from->getBlock(), to->getBlock()))
-    return true;
-  for (; region != &body; region = region->getParentRegion()) {
-    Operation *around = region->getParentOp();
-    if (isa<LoopLikeOpInterface>(around) ||
-        reachesBlock(around->getBlock(), around->getBlock()))
-      return true;
-  }
-  return false;
-}
-
-/// The place of `declaration`, which is given one where it has none.
-static void addTo(SmallVectorImpl<Value> &places, Value declaration) {
-  if (llvm::none_of(places, [&](Value other) {
-        return declareSameMemory(other, declaration);
-      }))
-    places.push_back(declaration);
-}
-
-/// The places of what is known of `origins`; the one behind the last is for
-/// anything else.
-static llvm::SmallBitVector placesOf(const Origins &origins,
-                                     ArrayRef<Value> places) {
-  llvm::SmallBitVector result(places.size() + 1);
-  for (auto [place, declaration] : llvm::enumerate(places))
-    for (Value known : origins.known)
-      if (declareSameMemory(declaration, known))
-        result.set(place);
-  if (origins.hasUnknown)
-    result.set(places.size());
-  return result;
-}
-
-SyncFlow::SyncFlow(Region &body, bool copiesFence)
-    : body(body), copiesFence(copiesFence) {
-  SmallVector<Operation *> allInits;
-  body.walk([&](Operation *op) {
-    if (reachesIntoPeer(op))
-      remotes.push_back(op);
-    if (auto copy = dyn_cast<CopyAsyncOp>(op))
-      copies.push_back(copy);
-    if (initialisesBarrier(op))
-      allInits.push_back(op);
-  });
-  for (Block &block : body)
-    if (!block.empty() && block.back().getNumSuccessors() == 0 &&
-        isa<gpu::ReturnOp, gpu::TerminatorOp>(block.back()))
-      exits.push_back(&block.back());
-  if (remotes.empty())
-    return;
-  findGroups(allInits);
-  findSources();
-  findReceived();
-  findDestinationUses();
-
-  SyncState entry;
-  entry.unreached = false;
-  entry.start = entry.finish = Pending::Open;
-  entry.groups.assign(groups.size() + 1, Pending::Done);
-  entry.unfenced.resize(groups.size() + 1);
-  entry.written.resize(sources.size() + 1);
-  run(body, entry);
-}
-
-/// The barriers that `remote` arrives on or completes bytes on.
-static Value barriersOf(Operation *remote) {
-  if (auto copy = dyn_cast<CopyAsyncOp>(remote))
-    return copy.getBarriers();
-  return cast<ArriveOp>(remote).getBarriers();
-}
-
-void SyncFlow::findGroups(ArrayRef<Operation *> allInits) {
-  llvm::MapVector<Operation *, Origins> origins;
-  for (Operation *remote : remotes)
-    origins[remote] = originsOf(barriersOf(remote));
-  for (auto &[remote, used] : origins)
-    for (Value known : used.known)
-      addTo(groups, known);
-  bool anyGroup = llvm::any_of(
-      origins, [](const auto &entry) { return entry.second.hasUnknown; });
-  for (Operation *init : allInits) {
-    Origins initialised;
-    if (Value barriers = initialisedBy(init))
-      initialised = originsOf(barriers);
-    else
-      initialised.hasUnknown = true;
-    // A raw pointer is seldom to a barrier of a group: it is taken to be one
-    // where that is known, or where nothing is known of what peers use.
-    bool isUsed = llvm::any_of(initialised.known, [&](Value known) {
-      return llvm::any_of(
-          groups, [&](Value group) { return declareSameMemory(group, known); });
-    });
-    if (!isUsed && !anyGroup &&
-        !(initialised.hasUnknown && isa<nvgpu::MBarrierInitOp>(init)))
-      continue;
-    inits.push_back(init);
-    origins[init] = initialised;
-  }
-  for (auto &[op, of] : origins) {
-    groupsByOp[op] = placesOf(of, groups);
-    if (of.hasUnknown)
-      groupsByOp[op].set();
-  }
-}
-
-void SyncFlow::findSources() {
-  llvm::MapVector<Operation *, Origins> read;
-  for (CopyAsyncOp copy : copies) {
-    read[copy] = originsOf(copy.getSrc());
-    for (Value known : read[copy].known)
-      addTo(sources, known);
-  }
-  for (auto &[copy, origins] : read)
-    sourcesByCopy[copy] = placesOf(origins, sources);
-  body.walk([&](Operation *op) {
-    Origins stored = storedBy(op);
-    if (stored.empty())
-      return;
-    llvm::SmallBitVector &written = writtenByOp[op];
-    written = placesOf(stored, sources);
-    // A source of which nothing is known may be any memory that is written.
-    written.set(sources.size());
-    if (stored.hasUnknown)
-      written.set();
-  });
-}
-
-/// Whether the body of what `op` calls holds an op of that kind, as far as it
-/// is known.
-static bool calls(Operation *op, function_ref<bool(Operation *)> isOne) {
+bool tile::calls(Operation *op, function_ref<bool(Operation *)> isOne) {
   auto call = dyn_cast<CallOpInterface>(op);
   Operation *callee = call ? call.resolveCallable() : nullptr;
   return callee && callee
@@ -200,213 +39,409 @@ static bool calls(Operation *op, function_ref<bool(Operation *)> isOne) {
                        .wasInterrupted();
 }
 
+bool tile::callsSynchronisation(Operation *op) {
+  return isa<CallOpInterface>(op) && calls(op, [](Operation *inner) {
+           return isClusterArrive(inner) || isClusterWait(inner) ||
+                  isInitFence(inner) || isAsyncProxyFence(inner);
+         });
+}
+
 bool tile::dependsOnPeers(Operation *op) {
   return reachesIntoPeer(op) || waitsForBarrier(op) ||
-         calls(op, reachesIntoPeer) || calls(op, waitsForBarrier);
+         (isa<CallOpInterface>(op) &&
+          (calls(op, reachesIntoPeer) || calls(op, waitsForBarrier)));
 }
 
-void SyncFlow::findDestinationUses() {
-  Origins destinations;
-  for (CopyAsyncOp copy : copies)
-    destinations.add(originsOf(copy.getDst()));
+static bool isKernel(Operation *op) {
+  return isa<FunctionOpInterface, gpu::LaunchOp>(op);
+}
+
+/// Whether all threads of a CTA go the same way at `op`, an scf op or the
+/// terminator of a block.
+static bool isUniformBranch(Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return isUniform(loop.getLowerBound()) && isUniform(loop.getUpperBound()) &&
+           isUniform(loop.getStep());
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return isUniform(branch.getCondition());
+  if (auto branch = dyn_cast<scf::IndexSwitchOp>(op))
+    return isUniform(branch.getArg());
+  if (op->getNumSuccessors() > 1)
+    return op->getNumOperands() > 0 && isUniform(op->getOperand(0));
+  return op->getNumSuccessors() == 1 || isa<scf::ExecuteRegionOp>(op);
+}
+
+std::pair<bool, bool> Divergence::of(Block *block) {
+  if (auto found = known.find(block); found != known.end())
+    return found->second;
+  std::pair<bool, bool> result{false, false};
+  Region *region = block->getParent();
+  if (!block->isEntryBlock()) {
+    auto [inRegion, isNew] = branching.try_emplace(region, false, false);
+    if (isNew)
+      for (Block &other : *region)
+        if (other.getNumSuccessors() > 1) {
+          inRegion->second.second = true;
+          inRegion->second.first |= !isUniformBranch(other.getTerminator());
+        }
+    result = inRegion->second;
+  }
+  if (Operation *around = region->getParentOp(); !isKernel(around)) {
+    auto [isDivergent, isConditional] = of(around->getBlock());
+    result.first |= isDivergent || !isUniformBranch(around);
+    result.second |=
+        isConditional || !isa<scf::ForOp, scf::ExecuteRegionOp>(around);
+  }
+  return known[block] = result;
+}
+
+/// A barrier that all threads of a CTA must reach, unless they have left.
+static bool countsAllThreads(Operation *op) {
+  Meeting meeting = meetingOf(op);
+  return meeting.channel == Channel::CtaBarrier && meeting.countsAll;
+}
+
+static bool isExit(Operation *op) {
+  return isa<gpu::ReturnOp, gpu::TerminatorOp>(op) &&
+         isKernel(op->getParentOp());
+}
+
+/// Whether `op` says anything about the state.
+static bool matters(Operation *op) {
+  return reachesIntoPeer(op) || initialisesBarrier(op) || isInitFence(op) ||
+         isAsyncProxyFence(op) || isExit(op) || isa<CallOpInterface>(op) ||
+         meetingOf(op).channel != Channel::None ||
+         !storeAddresses(op).empty() || !loadAddresses(op).empty() ||
+         mayStoreInAssembly(op);
+}
+
+SyncFlow::SyncFlow(Operation *kernel, bool allLeave)
+    : body(kernel->getRegion(0)), graph(body, matters) {
+  SmallVector<Operation *> allInits;
+  for (const SyncPoint &point : graph.points()) {
+    Operation *op = point.op;
+    if (!op)
+      continue;
+    if (reachesIntoPeer(op))
+      remotes.push_back(op);
+    if (auto copy = dyn_cast<CopyAsyncOp>(op))
+      copies.push_back(copy);
+    if (initialisesBarrier(op))
+      allInits.push_back(op);
+    if (isExit(op))
+      exits.push_back(op);
+  }
+  if (remotes.empty())
+    return;
+  findGroups(allInits);
+  findEarlyUses();
+  findLeavers(kernel, allLeave, /*sharingReturns=*/false);
+  remoteAhead = graph.leadsTo([](const SyncPoint &point) {
+    return point.op && reachesIntoPeer(point.op);
+  });
+
+  run();
+  // Threads that come to one return before the first cluster barrier and after
+  // it: those that come before may leave without.
+  if (!allLeave && llvm::any_of(exits, [&](Operation *exit) {
+        const SyncState &state = before(exit);
+        return state.start != Pending::Done && state.startedOnSomePath;
+      })) {
+    findLeavers(kernel, allLeave, /*sharingReturns=*/true);
+    run();
+  }
+}
+
+void SyncFlow::run() {
+  states.assign(graph.points().size(), {});
+  SyncState &entry = states.front();
+  entry.unreached = false;
+  entry.start = entry.finish = Pending::Open;
+  for (llvm::BitVector *bits : {&entry.open, &entry.arrived, &entry.unfenced})
+    bits->resize(places.size());
+  graph.forwards([&](unsigned point) {
+    if (states[point].unreached || leaving.contains(point))
+      return false;
+    SyncState after = states[point];
+    if (Operation *op = graph.points()[point].op)
+      transfer(op, after);
+    bool changed = false;
+    for (unsigned next : graph.points()[point].next)
+      changed |= states[next].join(after);
+    return changed;
+  });
+}
+
+/// The barriers that `remote` arrives on or completes bytes on.
+static Value barriersOf(Operation *remote) {
+  if (auto copy = dyn_cast<CopyAsyncOp>(remote))
+    return copy.getBarriers();
+  return cast<ArriveOp>(remote).getBarriers();
+}
+
+void SyncFlow::findGroups(ArrayRef<Operation *> allInits) {
+  bool anyGroup = false;
+  for (Operation *remote : remotes) {
+    const Origins &used = places.originsOf(barriersOf(remote));
+    places.add(used);
+    anyGroup |= used.hasUnknown;
+  }
+  auto groupsIn = [&](const Origins &origins) {
+    llvm::BitVector groups = places.named(origins);
+    if (origins.hasUnknown)
+      groups.set();
+    return groups;
+  };
+  for (Operation *remote : remotes)
+    groupsByOp[remote] = groupsIn(places.originsOf(barriersOf(remote)));
+  for (Operation *init : allInits) {
+    Origins initialised;
+    if (Value barriers = initialisedBy(init))
+      initialised = places.originsOf(barriers);
+    else
+      initialised.hasUnknown = true;
+    // A raw pointer is seldom to a barrier of a group: it is taken to be one
+    // where that is known, or where nothing is known of what peers use.
+    bool isUsed = llvm::any_of(initialised.known, [&](Value known) {
+      return places.numberOf(known).has_value();
+    });
+    if (!isUsed && !anyGroup &&
+        !(initialised.hasUnknown && isa<nvgpu::MBarrierInitOp>(init)))
+      continue;
+    inits.push_back(init);
+    groupsByOp[init] = groupsIn(initialised);
+  }
+}
+
+void SyncFlow::findEarlyUses() {
+  SharedPlaces destinations;
+  bool hasUnknown = false;
+  for (CopyAsyncOp copy : copies) {
+    const Origins &origins = places.originsOf(copy.getDst());
+    destinations.add(origins);
+    hasUnknown |= origins.hasUnknown;
+  }
   auto isDestination = [&](Value address) {
-    Origins origins = originsOf(address);
-    return llvm::any_of(origins.known, [&](Value known) {
-      return llvm::any_of(destinations.known, [&](Value destination) {
-        return declareSameMemory(known, destination);
-      });
+    return llvm::any_of(places.originsOf(address).known, [&](Value known) {
+      return destinations.numberOf(known).has_value();
     });
   };
-  body.walk([&](Operation *op) {
-    Origins stored = storedBy(op);
-    bool stores = llvm::any_of(storeAddresses(op), isDestination);
-    if (stores)
-      destinationStores.insert(op);
-    if (stores || stored.hasUnknown ||
-        (destinations.hasUnknown && !stored.empty()) ||
-        llvm::any_of(loadAddresses(op), isDestination))
-      destinationUses.push_back(op);
-  });
+  std::vector<bool> peersMayBeAhead =
+      graph.comesFrom([](const SyncPoint &point) {
+        return point.op && dependsOnPeers(point.op);
+      });
+  for (auto [number, point] : llvm::enumerate(graph.points())) {
+    if (!point.op || peersMayBeAhead[number])
+      continue;
+    SmallVector<Value> stored = storeAddresses(point.op);
+    bool storesAnywhere =
+        mayStoreInAssembly(point.op) || llvm::any_of(stored, [&](Value to) {
+          const Origins &origins = places.originsOf(to);
+          return origins.hasUnknown || (hasUnknown && !origins.empty());
+        });
+    if (storesAnywhere || llvm::any_of(stored, isDestination) ||
+        llvm::any_of(loadAddresses(point.op), isDestination))
+      earlyUses.push_back(point.op);
+  }
 }
 
-void SyncFlow::findReceived() {
-  llvm::SmallVector<llvm::SmallBitVector> destinations;
-  for (CopyAsyncOp copy : copies) {
-    Origins origins = originsOf(copy.getDst());
-    llvm::SmallBitVector &places =
-        destinations.emplace_back(placesOf(origins, sources));
-    places.set(sources.size());
-    if (origins.hasUnknown)
-      places.set();
+/// Which way a thread goes at `branch`, by its place in the CTA.
+static std::optional<unsigned> armOf(Operation *branch, Value condition,
+                                     const std::array<int64_t, 3> &thread) {
+  std::optional<int64_t> value =
+      condition ? valueInThread(condition, thread) : std::nullopt;
+  if (!value)
+    return std::nullopt;
+  if (isa<scf::IfOp>(branch) || condition.getType().isInteger(1))
+    return *value ? 0 : 1;
+  auto choice = dyn_cast<scf::IndexSwitchOp>(branch);
+  if (!choice)
+    return std::nullopt;
+  auto found = llvm::find(choice.getCases(), *value);
+  return found == choice.getCases().end()
+             ? 0
+             : 1 + std::distance(choice.getCases().begin(), found);
+}
+
+/// The branches, and the arms of them, that a thread takes to come to `block`,
+/// as far as threads of a CTA may differ in them; nothing if that is not known.
+static std::optional<SmallVector<std::pair<Operation *, unsigned>>>
+guardsOf(Block *block, Operation *kernel) {
+  SmallVector<std::pair<Operation *, unsigned>> guards;
+  DominanceInfo dominance(kernel);
+  PostDominanceInfo postDominance(kernel);
+  while (true) {
+    if (block->isEntryBlock()) {
+      Operation *around = block->getParentOp();
+      if (around == kernel)
+        return guards;
+      if (!isUniformBranch(around)) {
+        if (!isa<scf::IfOp, scf::IndexSwitchOp>(around))
+          return std::nullopt;
+        guards.emplace_back(around, block->getParent()->getRegionNumber());
+      }
+      block = around->getBlock();
+      continue;
+    }
+    if (Block *before = block->getSinglePredecessor()) {
+      Operation *branch = before->getTerminator();
+      if (!isUniformBranch(branch))
+        guards.emplace_back(branch, llvm::find(before->getSuccessors(), block) -
+                                        before->getSuccessors().begin());
+      block = before;
+      continue;
+    }
+    DominanceInfoNode *node = dominance.getNode(block);
+    Block *before =
+        node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+    if (!before || !postDominance.postDominates(block, before))
+      return std::nullopt;
+    block = before;
   }
-  body.walk([&](Operation *op) {
-    if (!waitsForBarrier(op) && !calls(op, waitsForBarrier))
-      return;
-    Origins waited;
-    if (Value index = barrierIndexOf(op))
-      waited = originsOf(op->getOperand(0));
-    else
-      waited.hasUnknown = true;
-    llvm::SmallBitVector waitedGroups = placesOf(waited, groups);
-    if (waited.hasUnknown)
-      waitedGroups.set();
-    llvm::SmallBitVector &received = receivedByOp[op];
-    received.resize(sources.size() + 1);
-    for (auto [copy, destination] : llvm::zip_equal(copies, destinations))
-      if (waitedGroups.anyCommon(groupsOf(copy)) &&
-          (!barrierIndexOf(op) || mayUseSameBarrier(op, copy)))
-        received |= destination;
+}
+
+/// Whether some thread of each CTA that comes to `branch` surely takes another
+/// way than `arm`.
+static bool someThreadStays(Operation *kernel, const SyncBranch &branch,
+                            unsigned arm) {
+  std::optional<std::array<int64_t, 3>> block = knownSizes(kernel).block;
+  auto guards = guardsOf(branch.op->getBlock(), kernel);
+  if (!block || !guards || layout::product(*block) > 1024)
+    return false;
+  for (int64_t z = 0; z < (*block)[2]; ++z)
+    for (int64_t y = 0; y < (*block)[1]; ++y)
+      for (int64_t x = 0; x < (*block)[0]; ++x) {
+        std::array<int64_t, 3> thread{x, y, z};
+        std::optional<unsigned> taken =
+            armOf(branch.op, branch.condition, thread);
+        if (!taken)
+          return false;
+        bool comes = *taken != arm && llvm::all_of(*guards, [&](auto guard) {
+          auto [op, way] = guard;
+          Value condition = op->getOperand(0);
+          return armOf(op, condition, thread) == way;
+        });
+        if (comes)
+          return true;
+      }
+  return false;
+}
+
+void SyncFlow::findLeavers(Operation *kernel, bool allLeave,
+                           bool sharingReturns) {
+  leavers.clear();
+  if (graph.branches().empty())
+    return;
+  std::vector<bool> goesOn = graph.leadsTo([](const SyncPoint &point) {
+    return point.op && (dependsOnPeers(point.op) || isClusterArrive(point.op) ||
+                        isClusterWait(point.op) || countsAllThreads(point.op) ||
+                        callsSynchronisation(point.op));
   });
+  std::vector<bool> meetsAll = graph.leadsTo([](const SyncPoint &point) {
+    return point.op && countsAllThreads(point.op);
+  });
+  for (const SyncBranch &branch : graph.branches()) {
+    if (llvm::all_of(branch.arms, [&](unsigned arm) { return goesOn[arm]; }) ||
+        llvm::none_of(branch.arms, [&](unsigned arm) { return goesOn[arm]; }) ||
+        isUniformBranch(branch.op))
+      continue;
+    bool isObstructed =
+        llvm::any_of(branch.arms, [&](unsigned arm) { return meetsAll[arm]; });
+    Operation *barrier = nullptr;
+    if (isObstructed)
+      for (const SyncPoint &point : graph.points())
+        if (!barrier && point.op && countsAllThreads(point.op) &&
+            llvm::any_of(branch.arms, [&](unsigned arm) {
+              return meetsAll[arm] && graph.at(point.op) > arm;
+            }))
+          barrier = point.op;
+    // Ways of blocks that end in one return.
+    bool sharesExit = llvm::any_of(exits, [&](Operation *exit) {
+      if (!sharingReturns || branch.op->getNumSuccessors() == 0)
+        return false;
+      std::vector<bool> leads = graph.leadsTo(
+          [&](const SyncPoint &point) { return point.op == exit; });
+      return llvm::count_if(branch.arms,
+                            [&](unsigned arm) { return leads[arm]; }) > 1;
+    });
+    for (auto [number, arm] : llvm::enumerate(branch.arms)) {
+      if (goesOn[arm] || (!barrier && !sharesExit && !allLeave))
+        continue;
+      bool someStay = !allLeave && someThreadStays(kernel, branch, number);
+      if (!someStay && !barrier && !allLeave)
+        continue;
+      leavers.push_back({branch, unsigned(number), barrier, someStay});
+      if (allLeave || someStay)
+        leaving.insert(arm);
+    }
+  }
 }
 
 const SyncState &SyncFlow::before(Operation *op) const {
   static const SyncState unreached;
-  auto found = states.find(op);
-  return found == states.end() ? unreached : found->second;
+  return graph.holds(op) && !states.empty() ? states[graph.at(op)] : unreached;
 }
 
-llvm::SmallBitVector SyncFlow::groupsOf(Operation *op) const {
+llvm::BitVector SyncFlow::groupsOf(Operation *op) const {
   return groupsByOp.lookup(op);
-}
-
-llvm::SmallBitVector SyncFlow::sourcesOf(CopyAsyncOp copy) const {
-  return sourcesByCopy.lookup(copy);
-}
-
-llvm::SmallBitVector SyncFlow::writtenBy(Operation *op) const {
-  auto found = writtenByOp.find(op);
-  return found == writtenByOp.end() ? llvm::SmallBitVector(sources.size() + 1)
-                                    : found->second;
-}
-
-llvm::SmallBitVector SyncFlow::receivedBy(Operation *op) const {
-  return receivedByOp.lookup(op);
-}
-
-bool SyncFlow::needsProxyFence(CopyAsyncOp copy, Operation *before) const {
-  const SyncState &state = this->before(before);
-  return !state.unreached && state.written.anyCommon(sourcesOf(copy));
-}
-
-bool SyncFlow::announces(Operation *op) const {
-  return isa<ArriveOp>(op) ||
-         (isClusterArrive(op) && llvm::any_of(remotes, [&](Operation *remote) {
-            return mayFollow(op, remote, body);
-          }));
 }
 
 bool SyncFlow::comesTooEarly(Operation *remote) const {
   const SyncState &state = before(remote);
-  return !state.unreached &&
-         (state.start != Pending::Done ||
-          llvm::any_of(groupsOf(remote).set_bits(), [&](unsigned group) {
-            return state.groups[group] != Pending::Done;
-          }));
+  if (state.unreached)
+    return false;
+  llvm::BitVector groups = groupsOf(remote);
+  return state.start != Pending::Done || groups.anyCommon(state.open) ||
+         groups.anyCommon(state.arrived);
 }
 
-SyncState SyncFlow::run(Region &region, const SyncState &in) {
-  if (region.empty())
-    return in;
-  llvm::MapVector<Block *, SyncState> entries;
-  SmallVector<Block *> open{&region.front()};
-  entries[&region.front()] = in;
-  SyncState out;
-  while (!open.empty()) {
-    Block *block = open.pop_back_val();
-    SyncState state = entries[block];
-    for (Operation &op : *block)
-      visit(&op, state);
-    if (block->hasNoSuccessors())
-      out.join(state);
-    for (Block *successor : block->getSuccessors())
-      if (entries[successor].join(state))
-        open.push_back(successor);
-  }
-  return out;
+bool SyncFlow::reachesPeersAfter(Operation *op) const {
+  return llvm::any_of(graph.points()[graph.at(op)].next,
+                      [&](unsigned next) { return remoteAhead[next]; });
 }
 
-void SyncFlow::visit(Operation *op, SyncState &state) {
-  states[op].join(state);
-  if (op->getNumRegions() > 0)
-    visitRegions(op, state);
-  transfer(op, state);
+llvm::BitVector SyncFlow::unfencedGroups() const {
+  llvm::BitVector missing(places.size());
+  for (const SyncPoint &point : graph.points())
+    if (point.op && (isClusterArrive(point.op) || reachesIntoPeer(point.op)))
+      missing |= before(point.op).unfenced;
+  return missing;
 }
 
-void SyncFlow::visitRegions(Operation *op, SyncState &state) {
-  auto loop = dyn_cast<LoopLikeOpInterface>(op);
-  if (!loop) {
-    SyncState out;
-    for (Region &region : op->getRegions())
-      out.join(run(region, state));
-    state = out;
+void SyncFlow::transfer(Operation *op, SyncState &state) const {
+  if (callsSynchronisation(op)) {
+    // What it does is not followed: take it to do everything.
+    state.start = state.finish = Pending::Done;
+    state.startedOnSomePath = true;
+    state.open.reset();
+    state.arrived.reset();
+    state.unfenced.reset();
     return;
   }
-  SyncState in = state, once;
-  do {
-    once = in;
-    for (Region &region : op->getRegions())
-      once = run(region, once);
-  } while (in.join(once));
-  if (auto whileLoop = dyn_cast<scf::WhileOp>(op))
-    state = run(whileLoop.getBefore(), in);
-  else if (std::optional<APInt> trips = loop.getStaticTripCount();
-           trips && !trips->isZero())
-    state = once;
-  else
-    state = in;
-}
-
-void SyncFlow::transfer(Operation *op, SyncState &state) {
   auto move = [](Pending &pending, Pending from, Pending to) {
     if (pending == from)
       pending = to;
   };
-  if (calls(op, [](Operation *inner) {
-        return isClusterArrive(inner) || isClusterWait(inner) ||
-               isInitFence(inner) || isAsyncProxyFence(inner);
-      })) {
-    // What it does is not followed: take it to do everything.
-    state.start = state.finish = Pending::Done;
-    state.startedOnSomePath = true;
-    state.groups.assign(groups.size() + 1, Pending::Done);
-    state.unfenced.reset();
-    state.written.reset();
-    state.overwritten = false;
-    return;
-  }
-  state.written |= writtenBy(op);
-  state.written |= receivedBy(op);
-  state.overwritten |= destinationStores.contains(op);
   if (initialisesBarrier(op)) {
-    llvm::SmallBitVector initialised = groupsOf(op);
-    for (unsigned group : initialised.set_bits())
-      state.groups[group] = Pending::Open;
+    llvm::BitVector initialised = groupsOf(op);
+    state.open |= initialised;
     state.unfenced |= initialised;
   }
   if (isInitFence(op))
     state.unfenced.reset();
-  if (isAsyncProxyFence(op)) {
-    state.written.reset();
-    state.overwritten = false;
-  }
   if (isClusterArrive(op)) {
     move(state.start, Pending::Open, Pending::Arrived);
-    for (Pending &group : state.groups)
-      move(group, Pending::Open, Pending::Arrived);
-    if (llvm::none_of(remotes, [&](Operation *remote) {
-          return mayFollow(op, remote, body);
-        }))
+    state.arrived |= state.open;
+    state.open.reset();
+    if (!reachesPeersAfter(op))
       move(state.finish, Pending::Open, Pending::Arrived);
   }
   if (isClusterWait(op)) {
     move(state.start, Pending::Arrived, Pending::Done);
     state.startedOnSomePath |= state.start == Pending::Done;
-    for (Pending &group : state.groups)
-      move(group, Pending::Arrived, Pending::Done);
+    state.arrived.reset();
     move(state.finish, Pending::Arrived, Pending::Done);
   }
   if (reachesIntoPeer(op))
     state.finish = Pending::Open;
-  if (auto copy = dyn_cast<CopyAsyncOp>(op); copy && copiesFence)
-    state.written.reset(sourcesOf(copy));
 }

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a kernel has synchronised when it comes to an op: which cluster barriers
-// and fences lie behind it on every path. Follows structured control flow and
-// blocks alike, and decides nothing.
+// and fences of initialisations come before it on every path, and which threads
+// leave before the others are done. Decides nothing.
 #ifndef TILE_ANALYSIS_SYNC_FLOW_H
 #define TILE_ANALYSIS_SYNC_FLOW_H
 
-#include "lib/Analysis/SyncOps.h"
+#include "lib/Analysis/BarrierUses.h"
+#include "lib/Analysis/SharedPlaces.h"
+#include "lib/Analysis/SyncGraph.h"
 
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SmallBitVector.h"
-#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace tile {
 
 /// How far a cluster barrier has come; the later the worse.
 enum class Pending : uint8_t { Done, Arrived, Open };
 
-/// The worst of all paths to an op.
+/// The worst of all paths to a point.
 struct SyncState {
   /// No path leads here.
   bool unreached = true;
@@ -24,86 +24,103 @@ struct SyncState {
   Pending start = Pending::Done;
   /// Whether `start` is done on some path, although the worst one may lack it.
   bool startedOnSomePath = false;
-  /// A cluster barrier behind which no CTA reaches into another one any more.
+  /// A cluster barrier after which no CTA reaches into another one any more.
   Pending finish = Pending::Done;
-  /// A cluster barrier since the initialisation of each barrier group; the last
-  /// place is for groups of which nothing is known.
-  llvm::SmallVector<Pending> groups;
+  /// Barrier groups with no cluster barrier since their initialisation, and
+  /// with half of one; the last place is for groups of which nothing is known.
+  llvm::BitVector open, arrived;
   /// Groups whose initialisation no fence follows.
-  llvm::SmallBitVector unfenced;
-  /// Sources that ordinary stores wrote, or a copy from a peer that was waited
-  /// for, and no proxy fence follows; the last place is for any shared memory.
-  llvm::SmallBitVector written;
-
-  /// Whether ordinary stores wrote a destination and no proxy fence follows.
-  bool overwritten = false;
+  llvm::BitVector unfenced;
 
   /// Takes the worse of both, and returns whether that changed anything.
   bool join(const SyncState &other);
 };
 
-/// Ops behind which a peer may be ahead: uses of peers, waits for barriers, and
+/// Ops after which a peer may be ahead: uses of peers, waits for barriers, and
 /// calls of either.
 bool dependsOnPeers(mlir::Operation *op);
 
-/// Whether `later` can run after `first` in one thread of the kernel with this
-/// `body`.
-bool mayFollow(mlir::Operation *first, mlir::Operation *later,
-               mlir::Region &body);
+/// Whether the body of what `op` calls holds an op of that kind, as far as it
+/// is known.
+bool calls(mlir::Operation *op,
+           llvm::function_ref<bool(mlir::Operation *)> isOne);
+/// Whether `op` calls what synchronises in a way that is not followed.
+bool callsSynchronisation(mlir::Operation *op);
+
+/// Which blocks of a kernel not all come to.
+class Divergence {
+public:
+  /// Whether threads of one CTA may differ in whether, or how often, they
+  /// execute `block`.
+  bool isDivergent(mlir::Block *block) { return of(block).first; }
+  /// Whether CTAs may.
+  bool isConditional(mlir::Block *block) { return of(block).second; }
+
+private:
+  std::pair<bool, bool> of(mlir::Block *block);
+  llvm::DenseMap<mlir::Block *, std::pair<bool, bool>> known;
+  llvm::DenseMap<mlir::Region *, std::pair<bool, bool>> branching;
+};
+
+/// Threads that leave the kernel while others of their CTA go on: nothing that
+/// synchronises comes before their end, and nobody has to wait for them.
+struct Leavers {
+  SyncBranch branch;
+  unsigned arm;
+  /// A barrier that the others execute, and that all threads of the CTA must
+  /// reach which have not left; null where there is none.
+  mlir::Operation *barrier;
+  /// Whether at least one thread of each CTA is known to go on.
+  bool someStay;
+};
 
 class SyncFlow {
 public:
-  /// With `copiesFence`, a copy is taken to fence its source itself.
-  explicit SyncFlow(mlir::Region &body, bool copiesFence = false);
+  /// With `allLeave`, who leaves early owes no cluster barrier. Without it,
+  /// only those do not whom a barrier of the others could not do without, if
+  /// they waited for a cluster barrier.
+  SyncFlow(mlir::Operation *kernel, bool allLeave);
 
   const SyncState &before(mlir::Operation *op) const;
+  const SyncState &at(unsigned point) const { return states[point]; }
   /// The barrier groups that `op` may use or initialise, as places in
-  /// `SyncState::groups`.
-  llvm::SmallBitVector groupsOf(mlir::Operation *op) const;
-  /// What `copy` may read, as places in `SyncState::written`.
-  llvm::SmallBitVector sourcesOf(CopyAsyncOp copy) const;
-  /// What `op` may write by ordinary stores, as places in `SyncState::written`.
-  llvm::SmallBitVector writtenBy(mlir::Operation *op) const;
-  /// What a copy may have brought from a peer once `op` has waited for it, as
-  /// places in `SyncState::written`. Nobody on this side knows whether its
-  /// variant stores or goes through the async proxy.
-  llvm::SmallBitVector receivedBy(mlir::Operation *op) const;
-  /// Whether the source of `copy` may be written and not fenced when control is
-  /// before `before`.
-  bool needsProxyFence(CopyAsyncOp copy, mlir::Operation *before) const;
-  /// Whether `op` tells peers that this CTA is ready for copies, or is done
-  /// with earlier ones.
-  bool announces(mlir::Operation *op) const;
+  /// `SyncState::open`.
+  llvm::BitVector groupsOf(mlir::Operation *op) const;
   /// Whether a remote use has neither peers that run nor a barrier that they
   /// know.
   bool comesTooEarly(mlir::Operation *remote) const;
+  /// Whether the CTA may reach into a peer after `op`.
+  bool reachesPeersAfter(mlir::Operation *op) const;
+  /// The groups whose initialisation lacks a fence where that matters.
+  llvm::BitVector unfencedGroups() const;
+
+  const SyncGraph &points() const { return graph; }
+  /// Whether who takes that arm of a branch owes no cluster barrier.
+  bool isLeaving(unsigned arm) const { return leaving.contains(arm); }
 
   /// Ops that reach into a peer, ops that may initialise a barrier which is
   /// used that way, and the ops that end the kernel; in the order of the text.
   llvm::SmallVector<mlir::Operation *> remotes, inits, exits;
   llvm::SmallVector<CopyAsyncOp> copies;
-  /// Ops that load from or store to destinations of copies in the way of a
-  /// thread, and those of them that surely store.
-  llvm::SmallVector<mlir::Operation *> destinationUses;
-  llvm::SmallPtrSet<mlir::Operation *, 4> destinationStores;
+  /// Ops that use destinations of copies in the way of a thread before any peer
+  /// can be ahead.
+  llvm::SmallVector<mlir::Operation *> earlyUses;
+  llvm::SmallVector<Leavers> leavers;
 
 private:
   void findGroups(llvm::ArrayRef<mlir::Operation *> allInits);
-  void findSources();
-  void findReceived();
-  void findDestinationUses();
-  SyncState run(mlir::Region &region, const SyncState &in);
-  void visit(mlir::Operation *op, SyncState &state);
-  void visitRegions(mlir::Operation *op, SyncState &state);
-  void transfer(mlir::Operation *op, SyncState &state);
+  void findEarlyUses();
+  void findLeavers(mlir::Operation *kernel, bool allLeave, bool sharingReturns);
+  void run();
+  void transfer(mlir::Operation *op, SyncState &state) const;
 
   mlir::Region &body;
-  bool copiesFence;
-  /// Declarations, in the order of their places.
-  llvm::SmallVector<mlir::Value> groups, sources;
-  llvm::DenseMap<mlir::Operation *, llvm::SmallBitVector> groupsByOp,
-      sourcesByCopy, writtenByOp, receivedByOp;
-  llvm::DenseMap<mlir::Operation *, SyncState> states;
+  SyncGraph graph;
+  SharedPlaces places;
+  llvm::DenseMap<mlir::Operation *, llvm::BitVector> groupsByOp;
+  llvm::DenseSet<unsigned> leaving;
+  std::vector<bool> remoteAhead;
+  std::vector<SyncState> states;
 };
 
 } // namespace tile

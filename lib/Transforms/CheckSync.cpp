@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Analysis/BarrierCounts.h"
-#include "lib/Analysis/SourceWrites.h"
+#include "lib/Analysis/BarrierInits.h"
 #include "lib/Analysis/SyncFlow.h"
 #include "lib/Analysis/TransactionBytes.h"
+#include "lib/Analysis/UnfencedUses.h"
 #include "lib/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,95 +19,82 @@ using namespace tile;
 
 /// Whether `remote` comes before a cluster barrier whichever of its barrier
 /// groups it uses.
-static bool surelyComesTooEarly(const SyncFlow &flow, Operation *remote) {
+static bool mustComeTooEarly(const SyncFlow &flow, Operation *remote,
+                             const llvm::BitVector &initialised) {
   if (!flow.comesTooEarly(remote))
     return false;
   const SyncState &state = flow.before(remote);
-  return state.start != Pending::Done ||
-         llvm::all_of(flow.groupsOf(remote).set_bits(), [&](unsigned group) {
-           return state.groups[group] != Pending::Done &&
-                  llvm::any_of(flow.inits, [&](Operation *init) {
-                    llvm::SmallBitVector groups = flow.groupsOf(init);
-                    return groups.count() == 1 && groups.test(group);
-                  });
-         });
+  if (state.start != Pending::Done)
+    return true;
+  llvm::BitVector pending = state.open, groups = flow.groupsOf(remote);
+  pending |= state.arrived;
+  pending &= initialised;
+  return !groups.test(pending);
 }
 
-/// The first op that reaches into a peer before that one surely runs and knows
-/// its barrier.
+/// The first op that may reach into a peer before that one runs and knows its
+/// barrier.
 static void checkStart(const SyncFlow &flow, Report report) {
+  // Groups of which an initialisation names no other one.
+  llvm::BitVector initialised;
+  for (Operation *init : flow.inits)
+    if (llvm::BitVector groups = flow.groupsOf(init); groups.count() == 1)
+      initialised |= groups;
   for (Operation *remote : flow.remotes) {
-    if (!surelyComesTooEarly(flow, remote))
+    if (!mustComeTooEarly(flow, remote, initialised))
       continue;
     InFlightDiagnostic diag = report(remote);
-    diag << "must follow a cluster barrier "
+    diag << "comes on some path before any cluster barrier"
          << (flow.before(remote).start == Pending::Done
-                 ? "behind the initialisation of its barrier"
-                 : "since the kernel began")
-         << ", got a path without one";
+                 ? " after the initialisation of its barrier"
+                 : "");
     diag.attachNote() << "let all threads execute nvvm.cluster.arrive and "
-                         "nvvm.cluster.wait behind the initialisation, or give "
+                         "nvvm.cluster.wait after the initialisation, or give "
                          "the kernel tile.insert_sync";
     return;
   }
 }
 
-static void checkInitFences(const SyncFlow &flow, Region &body, Report report) {
-  llvm::SmallBitVector missing, used;
-  body.walk([&](Operation *op) {
-    if (isClusterArrive(op) || reachesIntoPeer(op))
-      missing |= flow.before(op).unfenced;
-  });
+static void checkInitFences(const SyncFlow &flow, Report report) {
+  llvm::BitVector missing = flow.unfencedGroups(), used;
   for (Operation *remote : flow.remotes)
-    if (llvm::SmallBitVector groups = flow.groupsOf(remote); !groups.all())
+    if (llvm::BitVector groups = flow.groupsOf(remote); !groups.all())
       used |= groups;
   for (Operation *init : flow.inits) {
-    llvm::SmallBitVector group = flow.groupsOf(init);
+    llvm::BitVector group = flow.groupsOf(init);
     if (group.count() != 1 || !group.anyCommon(missing) ||
         !group.anyCommon(used))
       continue;
     missing.reset(group);
     InFlightDiagnostic diag = report(init);
-    diag
-        << "must be followed by a fence before the cluster barrier, got a path "
-           "without one";
-    diag.attachNote() << "execute nvvm.fence.mbarrier.init right behind it, or "
+    diag << "is followed by no fence on some path to the cluster barrier";
+    diag.attachNote() << "execute nvvm.fence.mbarrier.init right after it, or "
                          "give the kernel tile.insert_sync";
   }
 }
 
-/// A copy whose source is written before it, with no fence anywhere in between.
-static void checkProxyFences(const SyncFlow &flow, Region &body,
+static void checkProxyFences(Operation *kernel, const SyncFlow &flow,
                              Report report) {
-  SmallVector<Operation *> fences, writes;
-  body.walk([&](Operation *op) {
-    if (isAsyncProxyFence(op))
-      fences.push_back(op);
-    else if (flow.writtenBy(op).any() || flow.receivedBy(op).any())
-      writes.push_back(op);
-  });
-  for (CopyAsyncOp copy : flow.copies) {
-    if (!flow.needsProxyFence(copy, copy))
-      continue;
-    for (Operation *write : writes) {
-      bool isReceived = surelyReceivesSource(write, copy, flow.copies);
-      if (!mayFollow(write, copy, body) ||
-          (!isReceived && !surelyWritesSource(write, copy)) ||
-          llvm::any_of(fences, [&](Operation *fence) {
-            return mayFollow(write, fence, body) &&
-                   mayFollow(fence, copy, body);
-          }))
-        continue;
-      InFlightDiagnostic diag = report(copy);
-      diag << "source must be fenced for the async proxy once it is "
-           << (isReceived ? "received" : "written")
-           << ", got no fence behind the " << (isReceived ? "wait" : "store");
-      diag.attachNote(write->getLoc())
-          << "let the threads that " << (isReceived ? "wait" : "store")
-          << " here execute nvvm.fence.proxy behind it, or give the kernel "
-             "tile.insert_sync";
-      break;
+  for (auto [kind, use, meets] :
+       unfencedUses(kernel, flow, fencesReads(kernel))) {
+    InFlightDiagnostic diag = report(meets);
+    StringRef threads = "store";
+    if (kind == UnfencedUse::Stored) {
+      diag << "reads a source that was stored to, with no fence for the async "
+              "proxy after the store";
+    } else if (kind == UnfencedUse::Received) {
+      threads = "wait";
+      diag << "reads a source that came by st_async, with no fence for the "
+              "async proxy after the wait";
+    } else {
+      threads = "load";
+      diag << "lets a peer copy over what was loaded, with no fence for the "
+              "async proxy after the load";
     }
+    diag.attachNote(use->getLoc())
+        << "let the threads that " << threads
+        << " here execute nvvm.fence.proxy after it, or give the kernel "
+           "tile.insert_sync";
   }
 }
 
@@ -116,9 +104,8 @@ static void checkFinish(const SyncFlow &flow, Report report) {
     if (state.unreached || state.finish == Pending::Done)
       continue;
     InFlightDiagnostic diag = report(exit);
-    diag << "must follow a final cluster barrier, got a path on which a peer "
-            "may "
-            "still use the shared memory of a CTA that is gone";
+    diag << "ends the kernel on some path without a final cluster barrier, "
+            "while a peer may still use the shared memory of this CTA";
     diag.attachNote() << "let all threads execute nvvm.cluster.arrive and "
                          "nvvm.cluster.wait before it, or give the kernel "
                          "tile.insert_sync";
@@ -161,7 +148,8 @@ static void checkMappedBarriers(Operation *kernel, Report report) {
         } else if (!isRemoteForm) {
           InFlightDiagnostic diag = report(user);
           diag << "must take a pointer into the cluster's shared memory, "
-                  "!llvm.ptr<7>, for the barrier of a peer, got the local form";
+                  "!llvm.ptr<7>, for the barrier of a peer, got "
+               << user->getOperand(0).getType();
           diag.attachNote(mapa.getLoc()) << "arrive on it with tile.arrive";
         }
       }
@@ -169,18 +157,19 @@ static void checkMappedBarriers(Operation *kernel, Report report) {
 }
 
 static void checkKernel(Operation *kernel, Report report) {
-  Region &body = kernel->getRegion(0);
-  if (body.empty())
+  if (kernel->getRegion(0).empty())
     return;
-  SyncFlow flow(body);
+  SyncFlow flow(kernel, /*allLeave=*/true);
   if (!flow.remotes.empty()) {
     checkStart(flow, report);
-    checkInitFences(flow, body, report);
-    checkProxyFences(flow, body, report);
+    checkInitFences(flow, report);
+    checkProxyFences(kernel, flow, report);
     checkFinish(flow, report);
   }
   KernelSizes sizes = knownSizes(kernel);
+  checkInitialisedUses(flow.points(), sizes, report);
   for (const BarrierUses &uses : collectBarrierUses(kernel)) {
+    checkInits(uses, report);
     checkTransactionBytes(uses, sizes, report);
     checkArrivalCounts(uses, sizes, report);
     checkParities(uses, report);
@@ -194,6 +183,7 @@ struct CheckSync : tile::impl::TileCheckSyncBase<CheckSync> {
 
   void runOnOperation() override {
     bool failed = false;
+    unsigned long visitedBefore = SyncGraph::visits();
     auto report = [&](Operation *op) {
       // Not at the op itself: MLIR would print it, numbering all of the kernel.
       InFlightDiagnostic diag =
@@ -207,6 +197,7 @@ struct CheckSync : tile::impl::TileCheckSyncBase<CheckSync> {
       if ((func && func.isKernel()) || isa<gpu::LaunchOp>(op))
         checkKernel(op, report);
     });
+    visits += SyncGraph::visits() - visitedBefore;
     if (failed)
       signalPassFailure();
     markAllAnalysesPreserved();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lib/Analysis/ProxyFlow.h"
 #include "lib/Analysis/SyncFlow.h"
 #include "lib/Transforms/Passes.h"
 
@@ -7,6 +8,7 @@
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/ScopeExit.h"
 
 namespace tile {
 #define GEN_PASS_DEF_TILEINSERTSYNC
@@ -15,9 +17,6 @@ namespace tile {
 
 using namespace mlir;
 using namespace tile;
-
-/// The attribute by which a kernel asks for this pass.
-static constexpr StringLiteral kInsertSyncAttrName = "tile.insert_sync";
 
 /// Nothing is known about which threads of a warp come here, so no `aligned`
 /// form.
@@ -34,7 +33,7 @@ static void buildProxyFence(OpBuilder &builder, Location loc) {
       NVVM::SharedSpaceAttr::get(context, NVVM::SharedSpace::shared_cta));
 }
 
-/// `op`, or the outermost loop around it in its branch: one fence behind a loop
+/// `op`, or the outermost loop around it in its branch: one fence after a loop
 /// does for all rounds.
 static Operation *outsideLoops(Operation *op, Region &body) {
   Operation *result = op;
@@ -44,20 +43,16 @@ static Operation *outsideLoops(Operation *op, Region &body) {
   return result;
 }
 
-/// Behind the last initialisation of each block, by the threads that
+/// After the last initialisation of each block, by the threads that
 /// initialise.
-static void insertInitFences(Region &body) {
-  SyncFlow flow(body);
-  llvm::SmallBitVector missing;
-  body.walk([&](Operation *op) {
-    if (isClusterArrive(op) || reachesIntoPeer(op))
-      missing |= flow.before(op).unfenced;
-  });
+static void insertInitFences(Operation *kernel) {
+  SyncFlow flow(kernel, /*allLeave=*/false);
+  llvm::BitVector missing = flow.unfencedGroups();
   llvm::MapVector<Block *, Operation *> last;
   for (Operation *init : flow.inits) {
     if (!missing.anyCommon(flow.groupsOf(init)))
       continue;
-    Operation *anchor = outsideLoops(init, body);
+    Operation *anchor = outsideLoops(init, kernel->getRegion(0));
     Operation *&known = last[anchor->getBlock()];
     if (!known || known->isBeforeInBlock(anchor))
       known = anchor;
@@ -79,23 +74,23 @@ static bool holdsDependence(Operation *op) {
       .wasInterrupted();
 }
 
-/// Whether `builder` could be moved behind the initialisations, and what else
+/// Whether `builder` could be moved after the initialisations, and what else
 /// comes `earlier`, in `block`, or to its start.
 static bool setPointIn(OpBuilder &builder, Block *block,
                        ArrayRef<Operation *> inits,
                        ArrayRef<Operation *> earlier = {}) {
   Operation *last = nullptr;
-  auto moveBehind = [&](Operation *anchor) {
+  auto moveAfter = [&](Operation *anchor) {
     if (!last || last->isBeforeInBlock(anchor))
       last = anchor;
   };
   for (Operation *init : inits)
     if (Operation *anchor = block->findAncestorOpInBlock(*init))
-      moveBehind(anchor);
+      moveAfter(anchor);
   for (Operation *op : earlier)
     if (Operation *anchor = block->findAncestorOpInBlock(*op);
         anchor && !holdsDependence(anchor))
-      moveBehind(anchor);
+      moveAfter(anchor);
   if (!last) {
     builder.setInsertionPointToStart(block);
     return true;
@@ -129,19 +124,19 @@ static SmallVector<Block *> blocksAfter(ArrayRef<Operation *> inits,
   return blocks;
 }
 
-static Operation *findTooEarly(Region &body) {
-  SyncFlow flow(body);
+static Operation *findTooEarly(Operation *kernel) {
+  SyncFlow flow(kernel, /*allLeave=*/false);
   auto found = llvm::find_if(flow.remotes, [&](Operation *remote) {
     return flow.comesTooEarly(remote);
   });
   return found == flow.remotes.end() ? nullptr : *found;
 }
 
-/// Builds a cluster barrier behind `inits` and `earlier`, if every use of a
+/// Builds a cluster barrier after `inits` and `earlier`, if every use of a
 /// peer then follows it.
-static bool buildStartBehind(Operation *kernel, Region &region,
-                             ArrayRef<Operation *> inits,
-                             ArrayRef<Operation *> earlier) {
+static bool buildStartAfter(Operation *kernel, Region &region,
+                            ArrayRef<Operation *> inits,
+                            ArrayRef<Operation *> earlier) {
   OpBuilder builder(kernel->getContext());
   SmallVector<Operation *> all(inits);
   llvm::append_range(all, earlier);
@@ -149,12 +144,12 @@ static bool buildStartBehind(Operation *kernel, Region &region,
     if (!setPointIn(builder, block, inits, earlier))
       continue;
     buildClusterBarrier(builder, kernel->getLoc());
-    if (!findTooEarly(kernel->getRegion(0)))
+    if (!findTooEarly(kernel))
       return true;
     // Not on the way to every use: take it back.
-    Operation *behind = &*builder.getInsertionPoint();
-    behind->getPrevNode()->erase();
-    behind->getPrevNode()->erase();
+    Operation *after = &*builder.getInsertionPoint();
+    after->getPrevNode()->erase();
+    after->getPrevNode()->erase();
   }
   return false;
 }
@@ -170,8 +165,8 @@ static bool buildStart(Operation *kernel, Region &region,
   for (Operation *op : earlier)
     if (region.isAncestor(op->getParentRegion()))
       here.push_back(op);
-  if ((!here.empty() && buildStartBehind(kernel, region, inits, here)) ||
-      buildStartBehind(kernel, region, inits, {}))
+  if ((!here.empty() && buildStartAfter(kernel, region, inits, here)) ||
+      buildStartAfter(kernel, region, inits, {}))
     return true;
   if (inits.empty())
     return false;
@@ -188,39 +183,33 @@ static bool buildStart(Operation *kernel, Region &region,
   }
   if (!initialises)
     return false;
-  if (other->empty()) {
-    builder.createBlock(other);
-    scf::YieldOp::create(builder, branches.getLoc());
+  // Threads that leave whom the others must not wait for take no part.
+  SyncFlow flow(kernel, /*allLeave=*/false);
+  bool leaves = llvm::any_of(flow.leavers, [&](const Leavers &leavers) {
+    return leavers.branch.op == branches &&
+           flow.isLeaving(leavers.branch.arms[leavers.arm]);
+  });
+  if (!leaves) {
+    if (other->empty()) {
+      builder.createBlock(other);
+      scf::YieldOp::create(builder, branches.getLoc());
+    }
+    builder.setInsertionPointToStart(&other->front());
+    buildClusterBarrier(builder, kernel->getLoc());
   }
-  builder.setInsertionPointToStart(&other->front());
-  buildClusterBarrier(builder, kernel->getLoc());
   return buildStart(kernel, *initialises, inits, earlier);
 }
 
-/// What uses destinations of copies before any peer can be ahead: a peer may
-/// copy into them once it has passed the first cluster barrier.
-static SmallVector<Operation *> findEarlyUses(const SyncFlow &flow,
-                                              Region &body) {
-  SmallVector<Operation *> dependences;
-  body.walk([&](Operation *op) {
-    if (dependsOnPeers(op))
-      dependences.push_back(op);
-  });
-  return llvm::filter_to_vector(flow.destinationUses, [&](Operation *use) {
-    return llvm::none_of(
-        dependences, [&](Operation *op) { return mayFollow(op, use, body); });
-  });
-}
-
 /// The cluster barrier before the first op that reaches into a peer.
-static LogicalResult insertStart(Operation *kernel, Region &body) {
-  Operation *remote = findTooEarly(body);
-  if (!remote)
+static LogicalResult insertStart(Operation *kernel) {
+  SyncFlow flow(kernel, /*allLeave=*/false);
+  auto remote = llvm::find_if(flow.remotes, [&](Operation *remote) {
+    return flow.comesTooEarly(remote);
+  });
+  if (remote == flow.remotes.end() ||
+      buildStart(kernel, kernel->getRegion(0), flow.inits, flow.earlyUses))
     return success();
-  SyncFlow flow(body);
-  if (buildStart(kernel, body, flow.inits, findEarlyUses(flow, body)))
-    return success();
-  InFlightDiagnostic diag = remote->emitOpError(
+  InFlightDiagnostic diag = (*remote)->emitOpError(
       "must follow a cluster barrier, and there is no place for one that every "
       "thread passes after the barrier's initialisation and before this use");
   diag.attachNote() << "initialise barriers at the top of the kernel, outside "
@@ -228,100 +217,150 @@ static LogicalResult insertStart(Operation *kernel, Region &body) {
   return diag;
 }
 
-/// Where the threads that wrote a source next tell others of it, and before the
-/// copy itself.
-static void insertProxyFences(Region &body) {
-  auto insertBefore = [&](bool copiesFence, auto isNeeded) {
-    // One fence changes what the ops behind it need: look again after each.
-    for (bool changed = true; changed;) {
-      SyncFlow flow(body, copiesFence);
-      changed = body.walk([&](Operation *op) {
-                      if (!isNeeded(op, flow))
-                        return WalkResult::advance();
-                      OpBuilder builder(op);
-                      buildProxyFence(builder, op->getLoc());
-                      return WalkResult::interrupt();
-                    })
-                    .wasInterrupted();
+/// Where threads that owe a fence next tell others how far they have come, and
+/// before copies.
+static void insertProxyFences(Operation *kernel, bool fencesReads) {
+  SyncFlow flow(kernel, /*allLeave=*/false);
+  for (Operation *op : missingProxyFences(flow, fencesReads)) {
+    OpBuilder builder(op);
+    buildProxyFence(builder, op->getLoc());
+  }
+}
+
+/// Refuses kernels in which threads leave early whom a barrier of the others
+/// would wait for, if they waited for a cluster barrier.
+static LogicalResult checkLeavers(const SyncFlow &flow) {
+  for (const Leavers &leavers : flow.leavers) {
+    const SyncState &state = flow.at(leavers.branch.arms[leavers.arm]);
+    if (leavers.someStay || state.unreached || state.finish == Pending::Done)
+      continue;
+    InFlightDiagnostic diag = leavers.barrier->emitOpError(
+        "waits for all threads of the CTA that have not left, so that those "
+        "which leave early cannot wait for a cluster barrier, and a CTA of "
+        "which all leave must");
+    diag.attachNote(leavers.branch.op->getLoc())
+        << "decide here by gpu.thread_id and constants, such that some thread "
+           "of each CTA stays, in a kernel with known_block_size; or let all "
+           "threads come to the barrier";
+    return diag;
+  }
+  return success();
+}
+
+/// Where a branch of which some threads leave is done for those that stay.
+static SmallVector<Operation *> endsOfStaying(const SyncFlow &flow,
+                                              Operation *exit) {
+  SmallVector<Operation *> ends;
+  for (const Leavers &leavers : flow.leavers)
+    for (auto [number, arm] : llvm::enumerate(leavers.branch.arms)) {
+      Operation *op = leavers.branch.op;
+      if (flow.isLeaving(arm) || op->getNumRegions() == 0 ||
+          op->getRegion(number).empty())
+        continue;
+      Operation *end = op->getRegion(number).back().getTerminator();
+      if (exit->getParentRegion()->isAncestor(end->getParentRegion()))
+        ends.push_back(end);
     }
-  };
-  // Where the store and the copy are neighbours, the copy gets the fence,
-  // below.
-  insertBefore(true, [&](Operation *op, const SyncFlow &flow) {
-    return signalsThreads(op) &&
-           llvm::any_of(flow.copies, [&](CopyAsyncOp copy) {
-             return flow.needsProxyFence(copy, op) && mayFollow(op, copy, body);
-           });
-  });
-  // Likewise destinations, before peers hear that they may be copied into.
-  insertBefore(false, [&](Operation *op, const SyncFlow &flow) {
-    if (!signalsThreads(op) || !flow.before(op).overwritten)
-      return false;
-    return body
-        .walk([&](Operation *other) {
-          bool isHeard = flow.announces(other) &&
-                         (op == other || mayFollow(op, other, body));
-          return isHeard ? WalkResult::interrupt() : WalkResult::advance();
-        })
-        .wasInterrupted();
-  });
-  insertBefore(false, [&](Operation *op, const SyncFlow &flow) {
-    auto copy = dyn_cast<CopyAsyncOp>(op);
-    return copy && flow.needsProxyFence(copy, op);
+  if (!ends.empty() || flow.leavers.empty())
+    return ends;
+  // In blocks: where the ways of those that stay meet that of those that left.
+  for (Block *before : exit->getBlock()->getPredecessors()) {
+    Operation *end = before->getTerminator();
+    bool comesFromBranch =
+        llvm::any_of(flow.leavers, [&](const Leavers &leavers) {
+          return leavers.branch.op == end;
+        });
+    if (!comesFromBranch && end->getNumSuccessors() == 1)
+      ends.push_back(end);
+  }
+  return ends;
+}
+
+/// Whether threads that left come to `exit`, too.
+static bool isSharedWithLeavers(const SyncFlow &flow, Operation *exit) {
+  std::vector<bool> leads = flow.points().leadsTo(
+      [&](const SyncPoint &point) { return point.op == exit; });
+  return llvm::any_of(flow.leavers, [&](const Leavers &leavers) {
+    return llvm::any_of(leavers.branch.arms, [&](unsigned arm) {
+      return flow.isLeaving(arm) && leads[arm];
+    });
   });
 }
 
 /// The cluster barrier before each end of the kernel. A thread that leaves
 /// before the first one takes part in that, too, or its arrival would be
-/// counted for it.
-static LogicalResult insertFinish(Region &body) {
-  SyncFlow flow(body);
+/// counted for it; unless others of its CTA stay who must not wait for it.
+static LogicalResult insertFinish(Operation *kernel) {
+  SyncFlow flow(kernel, /*allLeave=*/false);
+  if (failed(checkLeavers(flow)))
+    return failure();
   for (Operation *exit : flow.exits) {
     const SyncState &state = flow.before(exit);
     if (state.unreached || state.finish == Pending::Done)
       continue;
-    OpBuilder builder(exit);
-    if (state.finish == Pending::Arrived) {
-      NVVM::ClusterWaitOp::create(builder, exit->getLoc(), nullptr);
-      continue;
-    }
-    if (state.start != Pending::Done) {
-      if (state.startedOnSomePath) {
-        InFlightDiagnostic diag = exit->emitOpError(
-            "must be reached either before or after the first cluster barrier, "
-            "got paths of both kinds");
-        diag.attachNote()
-            << "initialise barriers before the branch that leaves "
-               "early, or give it a return of its own";
-        return diag;
+    SmallVector<Operation *> places{exit};
+    if (isSharedWithLeavers(flow, exit))
+      places = endsOfStaying(flow, exit);
+    for (Operation *place : places) {
+      OpBuilder builder(place);
+      if (state.finish == Pending::Arrived) {
+        NVVM::ClusterWaitOp::create(builder, exit->getLoc(), nullptr);
+        continue;
+      }
+      if (state.start != Pending::Done) {
+        if (state.startedOnSomePath) {
+          InFlightDiagnostic diag = exit->emitOpError(
+              "must be reached either before or after the first cluster "
+              "barrier, got paths of both kinds");
+          diag.attachNote()
+              << "initialise barriers before the branch that leaves "
+                 "early, or give it a return of its own";
+          return diag;
+        }
+        buildClusterBarrier(builder, exit->getLoc());
       }
       buildClusterBarrier(builder, exit->getLoc());
     }
-    buildClusterBarrier(builder, exit->getLoc());
+  }
+  SyncFlow done(kernel, /*allLeave=*/false);
+  for (Operation *exit : done.exits) {
+    const SyncState &state = done.before(exit);
+    if (state.unreached || state.finish == Pending::Done)
+      continue;
+    InFlightDiagnostic diag = exit->emitOpError(
+        "must follow a final cluster barrier, and there is no place for one "
+        "that the threads which stay pass and those which leave early do not");
+    diag.attachNote() << "give those that leave early a return of their own";
+    return diag;
   }
   return success();
 }
 
-static LogicalResult insertSync(Operation *kernel) {
-  Region &body = kernel->getRegion(0);
-  if (body.empty() || SyncFlow(body).remotes.empty())
+static LogicalResult insertSync(Operation *kernel, bool fencesReads) {
+  if (kernel->getRegion(0).empty() ||
+      SyncFlow(kernel, /*allLeave=*/false).remotes.empty())
     return success();
-  insertInitFences(body);
-  if (failed(insertStart(kernel, body)))
+  insertInitFences(kernel);
+  if (failed(insertStart(kernel)))
     return failure();
   // Where a cluster barrier was missing altogether, no arrive showed the
   // missing fence.
-  insertInitFences(body);
-  insertProxyFences(body);
-  return insertFinish(body);
+  insertInitFences(kernel);
+  insertProxyFences(kernel, fencesReads);
+  return insertFinish(kernel);
 }
 
 namespace {
 struct InsertSync : tile::impl::TileInsertSyncBase<InsertSync> {
+  using TileInsertSyncBase::TileInsertSyncBase;
+
   void runOnOperation() override {
+    unsigned long visitedBefore = SyncGraph::visits();
+    llvm::scope_exit count(
+        [&] { visits += SyncGraph::visits() - visitedBefore; });
     SmallVector<Operation *> kernels;
     WalkResult result = getOperation()->walk([&](Operation *op) {
-      if (!op->hasAttr(kInsertSyncAttrName))
+      if (!op->hasAttr(kInsertSyncName))
         return WalkResult::advance();
       auto func = dyn_cast<gpu::GPUFuncOp>(op);
       if ((func && func.isKernel()) || isa<gpu::LaunchOp>(op)) {
@@ -337,7 +376,7 @@ struct InsertSync : tile::impl::TileInsertSyncBase<InsertSync> {
     if (result.wasInterrupted())
       return signalPassFailure();
     for (Operation *kernel : kernels)
-      if (failed(insertSync(kernel)))
+      if (failed(insertSync(kernel, warFences && fencesReads(kernel))))
         return signalPassFailure();
   }
 };

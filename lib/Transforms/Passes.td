@@ -36,23 +36,37 @@ def TileAnalyzeLayout : Pass<"tile-analyze-layout"> {
 def TileInsertSync : Pass<"tile-insert-sync"> {
   let summary = "Add the fences and cluster barriers that copies need";
   let description = [{
-    For each kernel with the unit attribute `tile.insert_sync`, adds what is missing around copies
+    For each kernel with the attribute `tile.insert_sync`, adds what is missing around copies
     into peers and arrivals on their barriers, and nothing that is there:
 
-    - behind the initialisation of barriers that peers use, `nvvm.fence.mbarrier.init`, and a cluster
+    - after the initialisation of barriers that peers use, `nvvm.fence.mbarrier.init`, and a cluster
       barrier that all threads pass before the first use;
-    - behind ordinary stores to the source of a copy, and behind the wait for a tile that is copied on,
+    - after ordinary stores to the source of a copy, and after the wait for a tile that is copied on,
       `nvvm.fence.proxy`, before the threads that stored or waited tell others about it, or before the
-      copy; behind ordinary stores to a destination, before peers hear of them;
+      copy; after ordinary stores to a destination, before peers hear of them; and after ordinary loads
+      from a destination, before a peer hears that it may copy over them;
     - a cluster barrier before each end of the kernel, early returns included.
 
-    The first cluster barrier comes behind loads from and stores to destinations that precede any use
-    of a peer, where there is such a place. Buffers and barrier groups are followed through views,
-    selections, branches, loops and computed addresses; what is not known may be any.
+    What a thread has done is known to others by mbarriers, barriers of the CTA, of a warp and of the
+    cluster, whichever role of the kernel waits there. The first cluster barrier comes after loads from
+    and stores to destinations that precede any use of a peer, where there is such a place. Buffers and
+    barrier groups are followed through views, selections, branches, loops and computed addresses; what
+    is not known may be any.
 
-    The cluster barriers are not `aligned`: threads of a warp may come to them one by one. Fails where
-    no place is passed by every thread, with the fix. Waits and arrivals are the kernel's own.
+    The fences after loads are left out with `war-fences=false`, and in a kernel that says
+    `tile.insert_sync = {war_fences = false}`.
+
+    The cluster barriers are not `aligned`: threads of a warp may come to them one by one. Threads that
+    leave while others of their CTA meet at barriers pass none. Fails where there is no right place, with
+    the fix. Waits and arrivals are the kernel's own.
   }];
+  let options = [
+    Option<"warFences", "war-fences", "bool", /*default=*/"true",
+           "Fence ordinary loads from the copies that write over what they read">
+  ];
+  let statistics = [
+    Statistic<"visits", "points-visited", "Points of kernels that the analyses visited">
+  ];
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
@@ -60,14 +74,19 @@ def TileCheckSync : Pass<"tile-check-sync"> {
   let summary = "Warn about what is surely wrong in the protocol around copies";
   let description = [{
     Warns, at the op and with the fix, about kernels that would hang or corrupt data: constant bytes
-    armed that the copies cannot add up to, barriers that nothing arms, counts that the arrivals of a
-    phase cannot reach or that one op exceeds, a missing cluster barrier or fence before the first
-    use of a peer, a missing fence between stores to a source, or its arrival by `st_async`, and its
-    copy, a missing cluster barrier at an end of the kernel, a wait on a mapped barrier, and a parity
-    that stays the same while a loop goes through more phases. Says nothing where it is not sure.
+    armed that the copies cannot add up to, barriers that nothing initialises or arms, that are
+    initialised in a loop, or used before other threads can know of the initialisation, counts that
+    the arrivals of a phase cannot reach or that one op exceeds, a missing cluster barrier or fence
+    before the first use of a peer, a missing fence between stores to a source, or its arrival by
+    `st_async`, and its copy, or between loads from a destination and the next copy into it, a missing
+    cluster barrier at an end of the kernel, a wait on a mapped barrier, and a parity that stays the
+    same while a loop goes through more phases. Says nothing where it is not sure.
   }];
   let options = [
     Option<"error", "error", "bool", /*default=*/"false", "Fail with errors instead of warning">
+  ];
+  let statistics = [
+    Statistic<"visits", "points-visited", "Points of kernels that the analyses visited">
   ];
 }
 

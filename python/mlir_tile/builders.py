@@ -121,6 +121,7 @@ def kernel(
     cluster: int | tuple[int, int, int],
     workgroup: Sequence[ir.MemRefType] = (),
     insert_sync: bool = False,
+    war_fences: bool = True,
     gpu_module: str = "kernels",
 ) -> Iterator[Kernel]:
     """Declare kernel `name` in `module`, and build its body inside; it returns at the end.
@@ -128,7 +129,8 @@ def kernel(
     `arguments` are the types of its arguments, `workgroup` those of its buffers in shared memory.
     `block` is the threads of a CTA and `cluster` the CTAs of a cluster; both are written down, as
     `known_block_size` and `known_cluster_size`. With `insert_sync` the compiler adds the fences
-    and cluster barriers that the copies need. `gpu_module` names the `gpu.module`, which is made
+    and cluster barriers that the copies need; without `war_fences`, none between ordinary loads and
+    the copies that write over what they read. `gpu_module` names the `gpu.module`, which is made
     where it is missing. Raises `TypeError` or `ValueError` for other sizes.
     """
     sizes = {"known_block_size": _sizes("block", block)}
@@ -140,7 +142,8 @@ def kernel(
     for key, size in sizes.items():
         function.attributes[key] = ir.DenseI32ArrayAttr.get(list(size))
     if insert_sync:
-        function.attributes["tile.insert_sync"] = ir.UnitAttr.get()
+        without = ir.DictAttr.get({"war_fences": ir.BoolAttr.get(False)})
+        function.attributes["tile.insert_sync"] = ir.UnitAttr.get() if war_fences else without
     function.attributes["workgroup_attributions"] = ir.IntegerAttr.get(
         ir.IntegerType.get_signless(64), len(workgroup)
     )

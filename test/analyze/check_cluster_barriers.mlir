@@ -30,8 +30,8 @@ gpu.func @before_any_cluster_barrier(%rank: i32) kernel {
   %bars = nvgpu.mbarrier.create -> !bars
   nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
   nvvm.fence.mbarrier.init
-  // expected-warning @+2 {{'tile.arrive' op must follow a cluster barrier since the kernel began, got a path without one}}
-  // expected-note @+1 {{let all threads execute nvvm.cluster.arrive and nvvm.cluster.wait behind the initialisation, or give the kernel tile.insert_sync}}
+  // expected-warning @+2 {{'tile.arrive' op comes on some path before any cluster barrier}}
+  // expected-note @+1 {{let all threads execute nvvm.cluster.arrive and nvvm.cluster.wait after the initialisation, or give the kernel tile.insert_sync}}
   tile.arrive %bars[%c0] cta(%rank) : !bars
   nvvm.cluster.arrive
   nvvm.cluster.wait
@@ -45,8 +45,8 @@ gpu.func @between_its_halves(%rank: i32) kernel {
   nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
   nvvm.fence.mbarrier.init
   nvvm.cluster.arrive
-  // expected-warning @+2 {{'tile.arrive' op must follow a cluster barrier since the kernel began, got a path without one}}
-  // expected-note @+1 {{let all threads execute nvvm.cluster.arrive and nvvm.cluster.wait behind the initialisation, or give the kernel tile.insert_sync}}
+  // expected-warning @+2 {{'tile.arrive' op comes on some path before any cluster barrier}}
+  // expected-note @+1 {{let all threads execute nvvm.cluster.arrive and nvvm.cluster.wait after the initialisation, or give the kernel tile.insert_sync}}
   tile.arrive %bars[%c0] cta(%rank) : !bars
   nvvm.cluster.wait
   nvvm.cluster.arrive
@@ -87,8 +87,8 @@ gpu.func @initialised_behind_it(%rank: i32) kernel {
   nvvm.cluster.wait
   nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
   nvvm.fence.mbarrier.init
-  // expected-warning @+2 {{'tile.arrive' op must follow a cluster barrier behind the initialisation of its barrier, got a path without one}}
-  // expected-note @+1 {{let all threads execute nvvm.cluster.arrive and nvvm.cluster.wait behind the initialisation, or give the kernel tile.insert_sync}}
+  // expected-warning @+2 {{'tile.arrive' op comes on some path before any cluster barrier after the initialisation of its barrier}}
+  // expected-note @+1 {{let all threads execute nvvm.cluster.arrive and nvvm.cluster.wait after the initialisation, or give the kernel tile.insert_sync}}
   tile.arrive %bars[%c0] cta(%rank) : !bars
   nvvm.cluster.arrive
   nvvm.cluster.wait
@@ -124,8 +124,8 @@ gpu.func @not_fenced(%rank: i32) kernel {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %bars = nvgpu.mbarrier.create -> !bars
-  // expected-warning @+2 {{'nvgpu.mbarrier.init' op must be followed by a fence before the cluster barrier, got a path without one}}
-  // expected-note @+1 {{execute nvvm.fence.mbarrier.init right behind it, or give the kernel tile.insert_sync}}
+  // expected-warning @+2 {{'nvgpu.mbarrier.init' op is followed by no fence on some path to the cluster barrier}}
+  // expected-note @+1 {{execute nvvm.fence.mbarrier.init right after it, or give the kernel tile.insert_sync}}
   nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
   nvvm.cluster.arrive
   nvvm.cluster.wait
@@ -139,8 +139,8 @@ gpu.func @fenced_too_late(%rank: i32) kernel {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %bars = nvgpu.mbarrier.create -> !bars
-  // expected-warning @+2 {{'nvgpu.mbarrier.init' op must be followed by a fence before the cluster barrier, got a path without one}}
-  // expected-note @+1 {{execute nvvm.fence.mbarrier.init right behind it, or give the kernel tile.insert_sync}}
+  // expected-warning @+2 {{'nvgpu.mbarrier.init' op is followed by no fence on some path to the cluster barrier}}
+  // expected-note @+1 {{execute nvvm.fence.mbarrier.init right after it, or give the kernel tile.insert_sync}}
   nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
   nvvm.cluster.arrive
   nvvm.cluster.wait
@@ -185,7 +185,7 @@ gpu.func @ends_without_one(%rank: i32) kernel {
   nvvm.cluster.arrive
   nvvm.cluster.wait
   tile.arrive %bars[%c0] cta(%rank) : !bars
-  // expected-warning @+2 {{'gpu.return' op must follow a final cluster barrier, got a path on which a peer may still use the shared memory of a CTA that is gone}}
+  // expected-warning @+2 {{'gpu.return' op ends the kernel on some path without a final cluster barrier, while a peer may still use the shared memory of this CTA}}
   // expected-note @+1 {{let all threads execute nvvm.cluster.arrive and nvvm.cluster.wait before it, or give the kernel tile.insert_sync}}
   gpu.return
 }
@@ -200,7 +200,7 @@ gpu.func @ends_with_half_of_one(%rank: i32) kernel {
   nvvm.cluster.wait
   tile.arrive %bars[%c0] cta(%rank) : !bars
   nvvm.cluster.arrive
-  // expected-warning @+2 {{'gpu.return' op must follow a final cluster barrier, got a path on which a peer may still use the shared memory of a CTA that is gone}}
+  // expected-warning @+2 {{'gpu.return' op ends the kernel on some path without a final cluster barrier, while a peer may still use the shared memory of this CTA}}
   // expected-note @+1 {{let all threads execute nvvm.cluster.arrive and nvvm.cluster.wait before it, or give the kernel tile.insert_sync}}
   gpu.return
 }
@@ -246,7 +246,7 @@ gpu.func @leaves_without_one(%rank: i32, %leaves: i1) kernel {
   nvvm.cluster.wait
   cf.cond_br %leaves, ^leave, ^stay
 ^leave:
-  // expected-warning @+2 {{'gpu.return' op must follow a final cluster barrier, got a path on which a peer may still use the shared memory of a CTA that is gone}}
+  // expected-warning @+2 {{'gpu.return' op ends the kernel on some path without a final cluster barrier, while a peer may still use the shared memory of this CTA}}
   // expected-note @+1 {{let all threads execute nvvm.cluster.arrive and nvvm.cluster.wait before it, or give the kernel tile.insert_sync}}
   gpu.return
 ^stay:
@@ -312,10 +312,10 @@ gpu.func @not_fenced(%rank: i32, %x: f32) workgroup(%src: !tile, %dst: !tile) ke
   nvvm.cluster.arrive
   nvvm.cluster.wait
   tile.expect %bars[%c0] for %dst : !bars, !tile
-  // expected-note @+1 {{let the threads that store here execute nvvm.fence.proxy behind it, or give the kernel tile.insert_sync}}
+  // expected-note @+1 {{let the threads that store here execute nvvm.fence.proxy after it, or give the kernel tile.insert_sync}}
   memref.store %x, %src[%c0] : !tile
   gpu.barrier
-  // expected-warning @+1 {{'tile.copy_async' op source must be fenced for the async proxy once it is written, got no fence behind the store}}
+  // expected-warning @+1 {{'tile.copy_async' op reads a source that was stored to, with no fence for the async proxy after the store}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%c0]) : !tile to !tile, !bars
   nvvm.cluster.arrive
   nvvm.cluster.wait

@@ -35,8 +35,8 @@ gpu.func @not_fenced(%rank: i32) kernel {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %bars = nvgpu.mbarrier.create -> !bars
-  // expected-error @+2 {{'nvgpu.mbarrier.init' op must be followed by a fence before the cluster barrier, got a path without one}}
-  // expected-note @+1 {{execute nvvm.fence.mbarrier.init right behind it, or give the kernel tile.insert_sync}}
+  // expected-error @+2 {{'nvgpu.mbarrier.init' op is followed by no fence on some path to the cluster barrier}}
+  // expected-note @+1 {{execute nvvm.fence.mbarrier.init right after it, or give the kernel tile.insert_sync}}
   nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
   nvvm.cluster.arrive
   nvvm.cluster.wait

@@ -25,11 +25,11 @@ gpu.func @stored_through_a_branch(%even: i1, %first: i1, %rank: i32, %x: f32) wo
   } else {
     scf.yield %other : !tile
   }
-  // expected-note @+1 {{let the threads that store here execute nvvm.fence.proxy behind it, or give the kernel tile.insert_sync}}
+  // expected-note @+1 {{let the threads that store here execute nvvm.fence.proxy after it, or give the kernel tile.insert_sync}}
   memref.store %x, %buffer[%c0] : !tile
   gpu.barrier
   scf.if %first {
-    // expected-warning @+1 {{'tile.copy_async' op source must be fenced for the async proxy once it is written, got no fence behind the store}}
+    // expected-warning @+1 {{'tile.copy_async' op reads a source that was stored to, with no fence for the async proxy after the store}}
     tile.copy_async %one to %dst cta(%rank) mbarrier(%bars[%c0]) : !tile to !tile, !bars
   }
   nvvm.cluster.arrive
@@ -111,10 +111,10 @@ gpu.func @copied_from_a_selection(%even: i1, %first: i1, %rank: i32, %x: f32) wo
   nvvm.cluster.wait
   tile.expect %bars[%c0] for %dst : !bars, !tile
   %buffer = arith.select %even, %one, %other : !tile
-  // expected-note @+1 {{let the threads that store here execute nvvm.fence.proxy behind it, or give the kernel tile.insert_sync}}
+  // expected-note @+1 {{let the threads that store here execute nvvm.fence.proxy after it, or give the kernel tile.insert_sync}}
   memref.store %x, %one[%c0] : !tile
   gpu.barrier
-  // expected-warning @+1 {{'tile.copy_async' op source must be fenced for the async proxy once it is written, got no fence behind the store}}
+  // expected-warning @+1 {{'tile.copy_async' op reads a source that was stored to, with no fence for the async proxy after the store}}
   tile.copy_async %buffer to %dst cta(%rank) mbarrier(%bars[%c0]) : !tile to !tile, !bars
   nvvm.cluster.arrive
   nvvm.cluster.wait
@@ -203,10 +203,10 @@ gpu.func @written_and_copied_in_one_round(%even: i1, %first: i1, %rank: i32, %x:
   nvvm.cluster.wait
   tile.expect %bars[%c0] for %dst : !bars, !tile
   scf.for %k = %c0 to %c1 step %c1 iter_args(%p = %one, %q = %other) -> (!tile, !tile) {
-    // expected-note @+1 {{let the threads that store here execute nvvm.fence.proxy behind it, or give the kernel tile.insert_sync}}
+    // expected-note @+1 {{let the threads that store here execute nvvm.fence.proxy after it, or give the kernel tile.insert_sync}}
     memref.store %x, %p[%c0] : !tile
     gpu.barrier
-    // expected-warning @+1 {{'tile.copy_async' op source must be fenced for the async proxy once it is written, got no fence behind the store}}
+    // expected-warning @+1 {{'tile.copy_async' op reads a source that was stored to, with no fence for the async proxy after the store}}
     tile.copy_async %p to %dst cta(%rank) mbarrier(%bars[%c0]) : !tile to !tile, !bars
     scf.yield %q, %p : !tile, !tile
   }
@@ -278,8 +278,8 @@ gpu.func @both_initialised_too_late(%even: i1, %first: i1, %rank: i32, %x: f32) 
   nvgpu.mbarrier.init %more[%c0], %c1 : !bars
   nvvm.fence.mbarrier.init
   %group = arith.select %even, %bars, %more : !bars
-  // expected-warning @+2 {{'tile.arrive' op must follow a cluster barrier behind the initialisation of its barrier, got a path without one}}
-  // expected-note @+1 {{let all threads execute nvvm.cluster.arrive and nvvm.cluster.wait behind the initialisation, or give the kernel tile.insert_sync}}
+  // expected-warning @+2 {{'tile.arrive' op comes on some path before any cluster barrier after the initialisation of its barrier}}
+  // expected-note @+1 {{let all threads execute nvvm.cluster.arrive and nvvm.cluster.wait after the initialisation, or give the kernel tile.insert_sync}}
   tile.arrive %group[%c0] cta(%rank) : !bars
   nvvm.cluster.arrive
   nvvm.cluster.wait
@@ -330,9 +330,9 @@ gpu.func @forwarded(%rank: i32, %x: f32, %even: i1)
   tile.expect %bars[%c0] for %dst : !bars, !tile
   tile.expect %bars[%c1] for %next : !bars, !tile
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%c0]) issue(cta) {variant = "st_async"} : !tile to !tile, !bars
-  // expected-note @+1 {{let the threads that wait here execute nvvm.fence.proxy behind it, or give the kernel tile.insert_sync}}
+  // expected-note @+1 {{let the threads that wait here execute nvvm.fence.proxy after it, or give the kernel tile.insert_sync}}
   tile.wait %bars[%c0] parity(%even) : !bars
-  // expected-warning @+1 {{'tile.copy_async' op source must be fenced for the async proxy once it is received, got no fence behind the wait}}
+  // expected-warning @+1 {{'tile.copy_async' op reads a source that came by st_async, with no fence for the async proxy after the wait}}
   tile.copy_async %dst to %next cta(%rank) mbarrier(%bars[%c1]) {variant = "bulk"} : !tile to !tile, !bars
   nvvm.cluster.arrive
   nvvm.cluster.wait
@@ -439,7 +439,7 @@ gpu.func @armed_by_nothing(%rank: i32) workgroup(%src: !tile, %dst: !tile) kerne
   nvvm.fence.mbarrier.init
   nvvm.cluster.arrive
   nvvm.cluster.wait
-  // expected-warning @+2 {{'tile.copy_async' op completes on a barrier that must be armed, got no op that arms it}}
+  // expected-warning @+2 {{'tile.copy_async' op completes on a barrier that nothing arms}}
   // expected-note @+1 {{let a thread of the receiving CTA execute tile.expect for the destination once a phase}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%one[%c0]) : !tile to !tile, !bars
   nvvm.cluster.arrive

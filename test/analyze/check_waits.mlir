@@ -231,7 +231,7 @@ gpu.func @arrives_in_the_local_form(%rank: i32, %address: i64, %parity: i32) ker
   %peer = nvvm.mapa %own, %rank : !llvm.ptr<3> -> !llvm.ptr<7>
   %integer = llvm.ptrtoint %peer : !llvm.ptr<7> to i64
   %local = llvm.inttoptr %integer : i64 to !llvm.ptr<3>
-  // expected-warning @+1 {{'nvvm.mbarrier.arrive' op must take a pointer into the cluster's shared memory, !llvm.ptr<7>, for the barrier of a peer, got the local form}}
+  // expected-warning @+1 {{'nvvm.mbarrier.arrive' op must take a pointer into the cluster's shared memory, !llvm.ptr<7>, for the barrier of a peer, got '!llvm.ptr<3>'}}
   %token = nvvm.mbarrier.arrive %local : !llvm.ptr<3> -> i64
   gpu.return
 }

@@ -77,3 +77,63 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// Threads leave that a barrier of the others would wait for, and it is not known that others stay.
+#wg = #gpu.address_space<workgroup>
+!tile = memref<64xf32, #wg>
+!bars = !nvgpu.mbarrier.group<memorySpace = #wg, num_barriers = 2>
+
+gpu.module @kernels {
+gpu.func @some_stay(%rank: i32, %x: f32, %uniform: i1, %n: index)
+    workgroup(%src: !tile, %dst: !tile) kernel
+    attributes {tile.insert_sync, known_block_size = array<i32: 64, 1, 1>, known_cluster_size = array<i32: 2, 1, 1>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c32 = arith.constant 32 : index
+  %even = arith.constant false
+  %t = gpu.thread_id x
+  %low = arith.cmpi ult, %t, %c32 : index
+  %first = arith.cmpi eq, %t, %c0 : index
+  %bars = nvgpu.mbarrier.create -> !bars
+  %id = gpu.thread_id x
+  %bound = arith.constant 32 : index
+  %goes = arith.cmpi ult, %id, %bound : index
+  cf.cond_br %goes, ^go, ^leave
+^go:
+  nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
+  gpu.barrier
+  tile.arrive %bars[%c0] cta(%rank) : !bars
+  gpu.return
+^leave:
+  gpu.return
+}
+gpu.func @all_may_leave(%rank: i32, %x: f32, %uniform: i1, %n: index)
+    workgroup(%src: !tile, %dst: !tile) kernel
+    attributes {tile.insert_sync, known_block_size = array<i32: 64, 1, 1>, known_cluster_size = array<i32: 2, 1, 1>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c32 = arith.constant 32 : index
+  %even = arith.constant false
+  %t = gpu.thread_id x
+  %low = arith.cmpi ult, %t, %c32 : index
+  %first = arith.cmpi eq, %t, %c0 : index
+  %bars = nvgpu.mbarrier.create -> !bars
+  %id = gpu.thread_id x
+  %bound = arith.constant 32 : index
+  %goes = arith.cmpi ult, %id, %n : index
+  // expected-note @+1 {{decide here by gpu.thread_id and constants, such that some thread of each CTA stays, in a kernel with known_block_size; or let all threads come to the barrier}}
+  cf.cond_br %goes, ^go, ^leave
+^go:
+  nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
+  // expected-error @+1 {{'gpu.barrier' op waits for all threads of the CTA that have not left, so that those which leave early cannot wait for a cluster barrier, and a CTA of which all leave must}}
+  gpu.barrier
+  tile.arrive %bars[%c0] cta(%rank) : !bars
+  gpu.return
+^leave:
+  gpu.return
+}
+}

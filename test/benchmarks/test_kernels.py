@@ -34,6 +34,16 @@ def test_every_byte_arrives(case: Case, issue: str) -> None:
     assert found["clk"] > 0
 
 
+@pytest.mark.parametrize("reads", ["plain", "fenced"])
+def test_rings_that_read_their_tiles(reads: str) -> None:
+    """Every byte arrives, and a fence of the reads is there or not, as asked."""
+    case = next(ring_cases())
+    found = measured(case, "warp", 32, 2, 4, device="emulator", runs=1, reads=reads)
+    assert found["clk"] > 0
+    fences = program(case, "warp", 32, 2, 4, reads=reads).count("nvvm.fence.proxy")
+    assert fences == (3 if reads == "fenced" else 1)
+
+
 def test_wrong_bytes_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: a tile that is expected where it was not sent ends the benchmark."""
     case = next(drawn_cases(1))

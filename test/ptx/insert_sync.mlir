@@ -27,9 +27,9 @@ gpu.func @asks(%rank: i32) kernel attributes {tile.insert_sync} {
 }
 
 // WARNING-NOT: insert_sync.mlir:[[#@LINE - 4]]
-// WARNING: insert_sync.mlir:[[#@LINE + 14]]:3: warning: 'tile.arrive' op must follow a cluster barrier
-// WARNING: insert_sync.mlir:[[#@LINE + 12]]:3: warning: 'nvgpu.mbarrier.init' op must be followed by a fence
-// WARNING: insert_sync.mlir:[[#@LINE + 13]]:3: warning: 'gpu.return' op must follow a final cluster barrier
+// WARNING: insert_sync.mlir:[[#@LINE + 14]]:3: warning: 'tile.arrive' op comes on some path before any cluster barrier
+// WARNING: insert_sync.mlir:[[#@LINE + 12]]:3: warning: 'nvgpu.mbarrier.init' op is followed by no fence
+// WARNING: insert_sync.mlir:[[#@LINE + 13]]:3: warning: 'gpu.return' op ends the kernel on some path without a final cluster barrier
 
 // CHECK-LABEL: .entry does_not(
 // CHECK-NOT: cluster.arrive

@@ -42,6 +42,24 @@ def test_a_kernel_says_its_sizes_and_buffers(module: ir.Module) -> None:
     assert "gpu.return" in text
 
 
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [
+        ({"insert_sync": True}, "tile.insert_sync}"),
+        (
+            {"insert_sync": True, "war_fences": False},
+            "tile.insert_sync = {war_fences = false}}",
+        ),
+    ],
+)
+def test_a_kernel_asks_for_its_fences(
+    module: ir.Module, asked: dict[str, bool], written: str
+) -> None:
+    with builders.kernel(module, "k", [], block=32, cluster=2, **asked) as kernel:
+        pass
+    assert written in str(kernel.function)
+
+
 def test_kernels_share_a_module_by_name(module: ir.Module) -> None:
     for name, gpu_module in ("a", "kernels"), ("b", "kernels"), ("c", "others"):
         with builders.kernel(module, name, [], block=32, cluster=1, gpu_module=gpu_module):

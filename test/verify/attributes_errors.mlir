@@ -16,6 +16,20 @@ func.func @launch_control() {
   } {tile.insert_sync}
   return
 }
+gpu.module @without_fences_of_reads {
+  gpu.func @control() kernel attributes {tile.insert_sync = {war_fences = false}} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{'gpu.func' op 'tile.insert_sync' must be a unit attribute or {war_fences = false}, got {fences = false}}}
+  gpu.func @unknown_word() kernel attributes {tile.insert_sync = {fences = false}} {
+    gpu.return
+  }
+}
 
 // -----
 
@@ -30,7 +44,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error @+1 {{'gpu.func' op 'tile.insert_sync' must be a unit attribute, got false}}
+  // expected-error @+1 {{'gpu.func' op 'tile.insert_sync' must be a unit attribute or {war_fences = false}, got false}}
   gpu.func @no_unit() kernel attributes {tile.insert_sync = false} {
     gpu.return
   }

@@ -152,9 +152,15 @@ bool tile::surelyOverlap(const Tile &a, const Tile &b) {
 bool tile::buildBoundsCheck(OpBuilder &builder, Location loc, StringRef side,
                             Value memref, const Tile &tile) {
   std::optional<layout::Range> reached = layout::reach(tile.layout);
-  // Of several buffers it is not known which one it is.
+  // Of several buffers it is not known which one it is, unless all are alike.
   const Origin &origin = tile.origins.front();
-  if (tile.origins.size() != 1 || !origin.bufferBytes || !reached)
+  bool areAlike =
+      llvm::all_of(llvm::drop_begin(tile.origins), [&](const Origin &other) {
+        return other.bufferBytes == origin.bufferBytes &&
+               other.shiftBytes.isStatic() && origin.shiftBytes.isStatic() &&
+               other.shiftBytes.known == origin.shiftBytes.known;
+      });
+  if (!areAlike || !origin.bufferBytes || !reached)
     return false;
   auto constant = [&](int64_t number) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, number);

@@ -47,4 +47,19 @@ gpu.func @known_row(%rank: i32, %bars: !bars, %i: index)
   gpu.return
 }
 
+// A row of one of two buffers of 1024 bytes, which are 8192 bits.
+// CHECK-LABEL: gpu.func @row_of_a_choice(
+// CHECK: %[[END:.*]] = arith.constant 8192 : index
+// CHECK: arith.cmpi sle, %{{.*}}, %[[END]] : index
+// CHECK: cf.assert %{{.*}}, "tile.copy_async: the source leaves its buffer"
+gpu.func @row_of_a_choice(%rank: i32, %bars: !bars, %i: index, %which: i1)
+    workgroup(%a: memref<8x64xf16, #wg>, %b: memref<8x64xf16, #wg>, %dst: memref<64xf16, #wg>) kernel {
+  %x = memref.subview %a[%i, 0] [1, 64] [1, 1] : memref<8x64xf16, #wg> to memref<64xf16, strided<[1], offset: ?>, #wg>
+  %y = memref.subview %b[%i, 0] [1, 64] [1, 1] : memref<8x64xf16, #wg> to memref<64xf16, strided<[1], offset: ?>, #wg>
+  %src = arith.select %which, %x, %y : memref<64xf16, strided<[1], offset: ?>, #wg>
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<64xf16, strided<[1], offset: ?>, #wg> to memref<64xf16, #wg>, !bars
+  gpu.return
+}
+
 }

@@ -19,11 +19,13 @@ static Refusal refuse(const Twine &rule, const Twine &fix = "") {
   return {rule.str(), fix.str()};
 }
 
+static std::string countText(int64_t count, StringRef unit) {
+  return (Twine(count) + " " + unit + (count == 1 ? "" : "s")).str();
+}
+
 /// `n bytes`, or bits where they are not whole bytes.
 static std::string sizeText(int64_t bits) {
-  if (bits % 8 == 0)
-    return (Twine(bits / 8) + " bytes").str();
-  return (Twine(bits) + " bits").str();
+  return bits % 8 == 0 ? countText(bits / 8, "byte") : countText(bits, "bit");
 }
 
 namespace {
@@ -105,7 +107,8 @@ static std::optional<Refusal> checkOrigin(StringRef side, const Origin &origin,
     if (size_t number = fix.find("{0}"); number != std::string::npos)
       fix.replace(number, 3, std::to_string(std::max<int64_t>(granule, 16)));
     return refuse(side + " buffer must be aligned to " + Twine(granule) +
-                      " bytes, got an alignment of " + Twine(origin.alignment),
+                      " bytes, got an alignment of " +
+                      countText(origin.alignment, "byte"),
                   fix);
   }
   const Offset &shift = origin.shiftBytes;
@@ -119,7 +122,7 @@ static std::optional<Refusal> checkOrigin(StringRef side, const Origin &origin,
   return refuse(
       side + " view must begin at a multiple of " + Twine(granule) +
           " bytes, got a run-time shift that is a multiple of " +
-          Twine(std::gcd(shift.known, runtimeDivisor(shift))) + " bytes",
+          countText(std::gcd(shift.known, runtimeDivisor(shift)), "byte"),
       "multiply the shift by a constant that makes it a multiple of " +
           Twine(granule));
 }

@@ -17,7 +17,7 @@ gpu.func @argument_control(%src: memref<16xf32, #wg> {llvm.align = 16 : i64}, %r
 }
 gpu.func @argument_that_does_not_say(%src: memref<16xf32, #wg>, %rank: i32,
                                      %bars: !bars, %i: index) workgroup(%dst: memref<16xf32, #wg>) {
-  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1 byte}}
   // expected-note @+2 {{say how the buffer is aligned: llvm.align = 16 on the argument, or memref.assume_alignment}}
   // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
@@ -26,7 +26,7 @@ gpu.func @argument_that_does_not_say(%src: memref<16xf32, #wg>, %rank: i32,
 }
 gpu.func @argument_aligned_to_8(%dst: memref<16xf32, #wg> {llvm.align = 8 : i64}, %rank: i32,
                                 %bars: !bars, %i: index) workgroup(%src: memref<16xf32, #wg>) {
-  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: destination buffer must be aligned to 16 bytes, got an alignment of 8}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: destination buffer must be aligned to 16 bytes, got an alignment of 8 bytes}}
   // expected-note @+2 {{say how the buffer is aligned: llvm.align = 16 on the argument, or memref.assume_alignment}}
   // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
@@ -45,7 +45,7 @@ gpu.func @assumption_control(%buffer: memref<16xf32, #wg>, %rank: i32, %bars: !b
 gpu.func @assumption_of_8(%buffer: memref<16xf32, #wg>, %rank: i32, %bars: !bars, %i: index)
     workgroup(%dst: memref<16xf32, #wg>) {
   %src = memref.assume_alignment %buffer, 8 : memref<16xf32, #wg>
-  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1 byte}}
   // expected-note @+2 {{say how the buffer is aligned: llvm.align = 16 on the argument, or memref.assume_alignment}}
   // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
@@ -98,7 +98,7 @@ gpu.func @choice_control(%rank: i32, %bars: !bars, %i: index, %which: i1)
 gpu.func @choice_of_an_argument(%b: memref<16xf32, #wg>, %rank: i32, %bars: !bars, %i: index, %which: i1)
     workgroup(%a: memref<16xf32, #wg>, %dst: memref<16xf32, #wg>) {
   %src = arith.select %which, %a, %b : memref<16xf32, #wg>
-  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1}}
+  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1 byte}}
   // expected-note @+2 {{say how the buffer is aligned: llvm.align = 16 on the argument, or memref.assume_alignment}}
   // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
@@ -126,7 +126,7 @@ gpu.func @moving(%rank: i32, %bars: !bars, %i: index, %n: index)
   %c4 = arith.constant 4 : index
   %last = scf.for %round = %c0 to %n step %c1 iter_args(%bytes = %buffer) -> memref<256xi8, #wg> {
     %src = memref.view %bytes[%c0][] : memref<256xi8, #wg> to memref<16xf32, #wg>
-    // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1}}
+    // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1 byte}}
     // expected-note @+2 {{say how the buffer is aligned: llvm.align = 16 on the argument, or memref.assume_alignment}}
     // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
     tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])

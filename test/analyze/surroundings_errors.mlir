@@ -152,7 +152,7 @@ func.func @launch_with_attributions(%rank: i32, %bars: !bars, %i: index) {
              threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1)
              workgroup(%src: memref<16xf32, #wg>) {
     %dst = memref.get_global @dst : !tile
-    // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1}}
+    // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1 byte}}
     // expected-note @+2 {{run gpu-kernel-outlining first: gpu.launch cannot say how its workgroup buffers are aligned}}
     // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
     tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) : !tile to !tile, !bars

@@ -177,7 +177,7 @@ gpu.func @view_at_byte_40(%rank: i32, %bars: !bars, %i: index)
 gpu.func @view_at_a_byte_of_run_time(%rank: i32, %bars: !bars, %i: index)
     workgroup(%bytes: memref<2048xi8, #wg>, %src: memref<8x16xf32, #wg>) kernel {
   %dst = memref.view %bytes[%i][] : memref<2048xi8, #wg> to memref<8x16xf32, #wg>
-  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: destination view must begin at a multiple of 16 bytes, got a run-time shift that is a multiple of 1 bytes}}
+  // expected-error @+2 {{'tile.copy_async' op cannot be cut into bulk copies: destination view must begin at a multiple of 16 bytes, got a run-time shift that is a multiple of 1 byte}}
   // expected-note @+1 {{multiply the shift by a constant that makes it a multiple of 16}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<8x16xf32, #wg> to memref<8x16xf32, #wg>, !bars

@@ -4,10 +4,11 @@
     python benchmarks/compile.py [--json OUT.json] [--runs N] [--start]
 
 The programs are the demonstration, and a kernel with 64 copies of each variant. Beside them stands
-upstream's `gpu-lower-to-nvvm-pipeline` on what the legalization made of the same kernel, and where
-Triton is installed, what it takes for a kernel that copies a block. Times are processor time of the
-whole process, so that other work on the machine counts little. `--start` measures
-fresh processes instead, by the clock on the wall.
+upstream's `gpu-lower-to-nvvm-pipeline` on what the legalization made of the same kernel; it takes
+turns with the way to PTX, and `ratio` is how much longer that took. Where Triton is installed,
+there is what it takes for a kernel that copies a block. Times are processor time of the whole
+process, so that other work on the machine counts little. `--start` measures fresh processes
+instead, by the clock on the wall.
 """
 
 from __future__ import annotations
@@ -65,14 +66,16 @@ def processor_s() -> float:
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
+def taken_ms(action: Callable[[], Any]) -> float:
+    """Return the processor time of an action in milliseconds."""
+    start = processor_s()
+    action()
+    return (processor_s() - start) * 1000
+
+
 def median_ms(action: Callable[[], Any], runs: int) -> float:
     """Return the median processor time of an action in milliseconds; the first run warms up."""
-    times = []
-    for _ in range(runs + 1):
-        start = processor_s()
-        action()
-        times.append((processor_s() - start) * 1000)
-    return statistics.median(times[1:])
+    return statistics.median([taken_ms(action) for _ in range(runs + 1)][1:])
 
 
 def stages_of(text: str, runs: int) -> dict[str, float]:
@@ -84,12 +87,15 @@ def stages_of(text: str, runs: int) -> dict[str, float]:
             times[stage] = median_ms(lambda stage=stage: mt.lower(module, stage), runs)
         legalized = str(mt.lower(module, "legalize"))
 
-        def upstream() -> None:
-            PassManager.parse(UPSTREAM).run(ir.Module.parse(legalized).operation)
+        def turn() -> tuple[float, float]:
+            ours = taken_ms(lambda: mt.lower(module, "ptx"))
+            parsed = ir.Module.parse(legalized).operation
+            return ours, taken_ms(lambda: PassManager.parse(UPSTREAM).run(parsed))
 
         try:
-            parse = median_ms(lambda: ir.Module.parse(legalized), runs)
-            times["upstream"] = median_ms(upstream, runs) - parse
+            turns = [turn() for _ in range(runs + 1)][1:]
+            times["upstream"] = statistics.median(theirs for _, theirs in turns)
+            times["ratio"] = statistics.median(ours / theirs for ours, theirs in turns)
         except ir.MLIRError as error:
             # It lacks, for one, what places dynamic shared memory.
             print(f"not compared: upstream refuses this kernel: {error}", file=sys.stderr)
@@ -166,7 +172,7 @@ def main() -> int:
     for issue, variant in (("thread", "bulk"), ("warp", "bulk"), ("cta", "st_async")):
         programs[f"64 copies, {issue}, {variant}"] = many_copies(issue, variant)
     results: dict[str, Any] = {"programs": {}}
-    columns = ["parse", *STAGES, "upstream"]
+    columns = ["parse", *STAGES, "upstream", "ratio"]
     measure = stages_of
     if options.start:
         columns, measure = ["import", "compile"], starts_of
@@ -174,7 +180,10 @@ def main() -> int:
     for name, text in programs.items():
         times = measure(text, options.runs)
         results["programs"][name] = times
-        cells = (f"{times[c]:>10.1f}" if c in times else f"{'-':>10}" for c in columns)
+        digits = {"ratio": 2}
+        cells = (
+            f"{times[c]:>10.{digits.get(c, 1)}f}" if c in times else f"{'-':>10}" for c in columns
+        )
         print(f"{name:30}" + "".join(cells), flush=True)
     if not options.start:
         results["import_ms"] = import_ms(options.runs)

@@ -124,25 +124,26 @@ def _store(source: str, value: str, by: str) -> str:
     }}"""
 
 
-def _send(w: _Writer, number: int, source: str, base: int, copy: str, repeats: bool) -> str:
-    """Return how the active threads of a CTA fill `source`, and one of them copies it.
+def _send(w: _Writer, number: int, source: str, copy: str, before: str) -> str:
+    """Return how active threads of a CTA store `%base{number}` to `source`, and one does `copy`.
 
-    `copy` is what it does; `%base{number}` is what is stored. In a loop, no thread may store before
-    the others have copied: `copy` waits, before all.
+    In a loop, the threads that store do `before` first, and nobody else, who might miss a phase.
     """
     kinds = ["all", "one", "warp barrier", "mbarrier if", "mbarrier ifs", "mbarrier switch"]
     kinds += ["named if", "named ifs", "relay"]
-    if not repeats:
+    if not before:
         kinds.append("blocks")
     kind = w.draw.choice(kinds)
     w.parts.append(f"stored: {kind}")
     value = f"%base{number}"
     if kind == "all":
-        return f"{_store(source, value, 'all')}\ngpu.barrier\nscf.if %first {{ {copy} }}"
+        stores = _store(source, value, "all")
+        return f"{before}\n{stores}\ngpu.barrier\nscf.if %first {{ {copy} }}"
     if kind == "one":
-        return f"scf.if %first {{ {_store(source, value, 'one')}\n {copy} }}"
+        return f"scf.if %first {{ {before}\n {_store(source, value, 'one')}\n {copy} }}"
     if kind == "warp barrier":
         return f"""scf.if %low {{
+          {before}
           {_store(source, value, "warp")}
           %mask{number} = arith.constant -1 : i32
           nvvm.bar.warp.sync %mask{number} : i32
@@ -165,12 +166,14 @@ def _send(w: _Writer, number: int, source: str, base: int, copy: str, repeats: b
         told = w.barrier(32)
         tells = _arrive(told, 10 * number)
         hears = f"tile.wait {told} parity(%p{number}) : !bars"
-    stores = f"{_store(source, value, 'warp')}\n{tells}"
+    stores = f"{before}\n{_store(source, value, 'warp')}\n{tells}"
     if kind == "relay":
         return f"""scf.if %low {{ {stores} }}
           {relay}
-          scf.if %high {{ {hears}\n scf.if %second {{ {copy} }} }}"""
-    copies = f"{hears}\nscf.if %second {{ {copy} }}"
+          scf.if %second {{ {hears}\n {copy} }}"""
+    copies = f"scf.if %second {{ {hears}\n {copy} }}"
+    if kind.startswith("named"):
+        copies = f"{hears}\nscf.if %second {{ {copy} }}"
     if kind.endswith("ifs"):
         ifs = [f"scf.if %low {{ {stores} }}", f"scf.if %high {{ {copies} }}"]
         if w.draw.random() < 0.5:
@@ -256,7 +259,7 @@ def _transfer(w: _Writer, number: int) -> None:
           %u{number} = arith.addi %au{number}, %t : index
           memref.store %z{number}, %out[%u{number}] : memref<{{out}}xi32>"""
     first = f"%base{number} = arith.constant {base} : i32"
-    sent = _send(w, number, source, base, copy, rounds > 1)
+    sent = _send(w, number, source, copy, before)
     if rounds == 1:
         branches = f"""%p{number} = arith.constant false
           scf.if %is{sender} {{ {first}\n {sent} }}
@@ -272,7 +275,7 @@ def _transfer(w: _Writer, number: int) -> None:
         branches = f"""scf.for %i{number} = %c0 to %c{rounds} step %c1
             iter_args(%p{number} = %false) -> (i1) {{
           %q{number} = arith.xori %p{number}, %true : i1
-          scf.if %is{sender} {{ {before}\n {hundred}\n {sent} }}
+          scf.if %is{sender} {{ {hundred}\n {sent} }}
           scf.if %is{receiver} {{ {received}\n {after} }}
           scf.yield %q{number} : i1
         }}"""

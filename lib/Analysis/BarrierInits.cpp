@@ -37,7 +37,9 @@ void tile::checkInits(const BarrierUses &uses, Report report) {
   if (uses.hasOthers)
     return;
   if (uses.inits.empty()) {
-    checkUninitialised(uses, report);
+    // A group that the kernel was handed may be initialised elsewhere.
+    if (!isa<BlockArgument>(uses.barriers))
+      checkUninitialised(uses, report);
     return;
   }
   if (!uses.index)

@@ -26,8 +26,8 @@ static SmallVector<int64_t, 3> knownSizes(Operation *kernel, StringRef name) {
 }
 
 static bool isKnownToBe(gpu::KernelDim3 given, ArrayRef<int64_t> sizes) {
-  for (auto [value, size] :
-       llvm::zip_equal(ArrayRef<Value>{given.x, given.y, given.z}, sizes)) {
+  const std::array<Value, 3> values{given.x, given.y, given.z};
+  for (auto [value, size] : llvm::zip_equal(values, sizes)) {
     APInt constant;
     if (!matchPattern(value, m_ConstantInt(&constant)) ||
         constant.getSExtValue() != size)

@@ -6,9 +6,13 @@
 func.func @control(%a: memref<1x16xi32, strided<[100, 1], offset: 3>>, %b: memref<1x16xi32>,
                    %c: memref<0x4xi32, strided<[9, 2]>>, %d: memref<0x4xi32>,
                    %e: memref<?x4xi32, strided<[4, 1], offset: ?>>, %f: memref<?x4xi32>, %x: i32) {
-  gpu.memcpy %a, %b : memref<1x16xi32, strided<[100, 1], offset: 3>>, memref<1x16xi32>
-  gpu.memcpy %c, %d : memref<0x4xi32, strided<[9, 2]>>, memref<0x4xi32>
-  gpu.memcpy %e, %f : memref<?x4xi32, strided<[4, 1], offset: ?>>, memref<?x4xi32>
+  %begin = gpu.wait async
+  %row = gpu.memcpy async [%begin] %a, %b
+      : memref<1x16xi32, strided<[100, 1], offset: 3>>, memref<1x16xi32>
+  %none = gpu.memcpy async [%row] %c, %d : memref<0x4xi32, strided<[9, 2]>>, memref<0x4xi32>
+  %rows = gpu.memcpy async [%none] %e, %f
+      : memref<?x4xi32, strided<[4, 1], offset: ?>>, memref<?x4xi32>
+  gpu.wait [%rows]
   return
 }
 

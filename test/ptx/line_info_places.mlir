@@ -10,9 +10,11 @@
 // CHECK:     .loc [[KERNEL:[0-9]+]] 10 0
 // CHECK:     .loc [[KERNEL]] 10 1
 // CHECK:     .loc [[HELPER:[0-9]+]] 77 3
-// CHECK-NEXT: ld
+// CHECK-NOT: .loc
+// CHECK:     ld.global
 // CHECK:     .loc [[DEEP:[0-9]+]] 5 2
-// CHECK-NEXT: st
+// CHECK-NOT: .loc
+// CHECK:     st.global
 // CHECK:     .loc [[KERNEL]] 12 1
 // CHECK-NEXT: ret
 // CHECK-DAG: .file [[KERNEL]] "kernel.py"

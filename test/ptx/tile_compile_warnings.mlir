@@ -6,10 +6,10 @@
 // RUN: sed "s/500 : index/512 : index/" %s > %t.control.mlir \
 // RUN:   && tile-compile %t.control.mlir --to ptx 2>&1 >%t.ptx | count 0
 
-// CHECK:      tile_compile_warnings.mlir:[[#@LINE + 17]]:5: warning: 'nvgpu.mbarrier.arrive.expect_tx' op barrier is armed with 500 bytes
+// CHECK:      tile_compile_warnings.mlir:[[#@LINE + 20]]:5: warning: 'nvgpu.mbarrier.arrive.expect_tx' op barrier is armed with 500 bytes
 // CHECK-NEXT: {{^}}    nvgpu.mbarrier.arrive.expect_tx %bars
 // CHECK-NEXT: {{^    \^$}}
-// CHECK-NEXT: tile_compile_warnings.mlir:[[#@LINE + 14]]:5: note: arm it with
+// CHECK-NEXT: tile_compile_warnings.mlir:[[#@LINE + 17]]:5: note: arm it with
 // PTX: .visible .entry send
 
 !tile = memref<256xf16, #gpu.address_space<workgroup>>
@@ -20,6 +20,9 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %bytes = arith.constant 500 : index
     %bars = nvgpu.mbarrier.create -> !barrier
+    %c1 = arith.constant 1 : index
+    nvgpu.mbarrier.init %bars[%c0], %c1 : !barrier
+    nvvm.fence.mbarrier.init
     nvvm.cluster.arrive
     nvvm.cluster.wait
     // The copy brings 512.

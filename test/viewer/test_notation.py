@@ -60,7 +60,7 @@ def test_elements_are_f16_where_the_text_does_not_say() -> None:
         ("(8,0):(64,1)", 0, "layout extents must be positive (l2), got 0"),
         ("(8,64):(64)", 0, "layout shape and strides must have the same nesting (l1)"),
         ("(8,64):(64,1) f17", 14, "expected a type of elements, got 'f17'"),
-        ("(8,64):(64,1) i1", 14, "elements of this type have no packing: i1"),
+        ("(8,64):(64,1) i7", 14, "elements of this type have no packing: i7"),
         ("(8,64):(64,1) f16 offset 1", 14, "expected a type of elements, got 'f16 offset 1'"),
         ("(99999999999999999999):(1)", 1, "integer value too large"),
         (f"{SWIZZLED} f16 4", len(SWIZZLED) + 1, "expected a type of elements, got 'f16 4'"),

@@ -65,7 +65,7 @@ def test_elements_are_f16_where_the_text_does_not_say() -> None:
         ("(99999999999999999999):(1)", 1, "integer value too large"),
         (f"{SWIZZLED} f16 4", len(SWIZZLED) + 1, "expected a type of elements, got 'f16 4'"),
         ("#tile.layout<(8, 0) : (64, 1)>", 12, "layout extents must be positive (l2), got 0"),
-        ("#tile.layout<(8) : (1), swizzle = <3, 3>>", 33, "must be <bits, base, shift>"),
+        ("#tile.layout<(8) : (1), swizzle = <3, 3>>", 34, "must be <bits, base, shift>"),
         ("#tile.layout f16", 12, "expected '<'"),
         ("memref<8x?xf16>", 9, "extents must be static, got '?'"),
         ("memref<8x64xf17>", 12, "expected non-function type"),

@@ -25,6 +25,7 @@ from kernel_programs import kernel
 
 from mlir_tile.runtime import DeviceUnavailable, LaunchError, tensors
 from mlir_tile.runtime import kernel as kernel_module
+from mlir_tile.runtime.library import library
 
 
 def parameters(array: np.ndarray[Any, Any], offset: int = 0) -> list[int]:
@@ -230,13 +231,13 @@ def test_exported_memory_lives_until_the_kernel_is_launched(
 ) -> None:
     a, b = (Temporary(np.zeros((1, 1), np.float32)) for _ in range(2))
     bound = kernel("dense")[1, 1]
-    run, seen = bound._run, []
+    run, seen = library().tile_runtime_launch, []
 
     def launch(*arguments: Any) -> Any:
         seen.append((a.is_alive(), b.is_alive()))
         return run(*arguments)
 
-    monkeypatch.setattr(bound, "_run", launch)
+    monkeypatch.setattr(library(), "tile_runtime_launch", launch)
     bound(a, b, 0.0)
     assert seen == [(True, True)]
     assert (a.is_alive(), b.is_alive()) == (False, False)

@@ -313,6 +313,9 @@ int64_t tile::threadsAtLeast(Operation *op, const KernelSizes &sizes) {
     if (auto branch = dyn_cast<scf::IfOp>(op->getParentOp());
         branch && !isUniform(branch.getCondition()))
       return 1;
+    if (auto branch = dyn_cast<scf::IndexSwitchOp>(op->getParentOp());
+        branch && !isUniform(branch.getArg()))
+      return 1;
     if (isa<LoopLikeOpInterface>(op->getParentOp())) {
       auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
       if (!loop || !isUniform(loop.getLowerBound()) ||

@@ -209,7 +209,6 @@ int tile::optMain(std::vector<std::string> arguments) {
       !config.shouldVerifyOnParsing())
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
 
-  llvm::InitLLVM signals(argc, argv);
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(input, &message);
   std::unique_ptr<llvm::ToolOutputFile> out;

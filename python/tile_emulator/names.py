@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SharedName:
-    """A name for `nbytes` bytes from `offset` on of the shared variable `symbol` of the PTX.
+    """`name` for `nbytes` bytes from `offset` on of the shared variable `symbol` of the PTX.
 
     Where elements lie at one step of bytes for each dimension, `extents` and `steps` say so.
     """

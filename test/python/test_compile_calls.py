@@ -76,8 +76,9 @@ def test_a_module_is_one_of_mlirs(call: Callable[..., object], module: ir.Module
         call(right)
     for wrong, text in [
         (None, "got None"),
-        ("x", "got 'x'"),
         (module.body.operations[0], "got the op 'func.func'"),
+        # `compile` takes text as well.
+        *([("x", "got 'x'")] if call is CALLS[0] else []),
     ]:
         with pytest.raises(TypeError, match=f"module must be an ir.Module, {text}"):
             call(wrong)

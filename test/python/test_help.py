@@ -148,15 +148,21 @@ def test_the_command_that_finds_the_plugin_has_help(
 
 def stub() -> ast.Module:
     """Return the stub of the extension, from wherever it is installed."""
-    (path,) = [p for f in mlir_tile.__path__ if (p := Path(f) / "_tile.pyi").exists()]
-    assert (path.parent / "py.typed").exists()
-    return ast.parse(path.read_text())
+    # An editable install has it twice: installed, and for type checkers among the sources.
+    paths = [p for f in mlir_tile.__path__ if (p := Path(f) / "_tile.pyi").exists()]
+    assert any((path.parent / "py.typed").exists() for path in paths)
+    (text,) = {path.read_text() for path in paths}
+    return ast.parse(text)
 
 
 def declared(body: list[ast.stmt]) -> set[str]:
-    """Return the public functions and classes among statements of a stub."""
+    """Return the public functions, classes and constants among statements of a stub."""
     kinds = (ast.FunctionDef, ast.ClassDef)
-    return {s.name for s in body if isinstance(s, kinds) and not s.name.startswith("_")}
+    names = {s.name for s in body if isinstance(s, kinds)}
+    # Constants.
+    targets = [s.target for s in body if isinstance(s, ast.AnnAssign)]
+    names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return {name for name in names if not name.startswith("_")}
 
 
 def defined(names: object) -> set[str]:

@@ -34,7 +34,7 @@ def build(element: str, value: int) -> ir.Module:
 
 def test_line_info_names_the_innermost_function_of_the_caller() -> None:
     with mt.context(), ir.Location.unknown(), ir.loc_tracebacks():
-        ptx = mt.compile(build("i32", 3), line_info=True, cache=False).ptx["kernels"]
+        ptx = mt.compile(build("i32", 3), line_info=True).ptx["kernels"]
     assert f'.file\t1 "{__file__}"' in ptx and "builders.py" not in ptx
     lines = [line.split() for line in ptx.splitlines() if ".loc" in line]
     assert {line[1] for line in lines} == {"1"}
@@ -73,4 +73,4 @@ def test_an_error_has_its_place_and_those_of_the_calls() -> None:
     assert error.startswith(f"{__file__}:{line_of(here, 'ir.Operation.create')}:")
     assert ": error: 'nvvm.barrier0' op must be in a function" in error
     calls = [note for note in notes if note.endswith(": note: called from")]
-    assert calls and notes[-1].startswith(error.partition(" ")[0])
+    assert len(calls) > 1

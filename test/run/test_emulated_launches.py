@@ -15,6 +15,7 @@ import pytest
 from fake_tensors import Dlpack, Temporary
 
 import mlir_tile as mt
+from mlir_tile.runtime.library import library
 
 CPU, COPIED = 1, 2  # of DLPack
 
@@ -92,14 +93,14 @@ def test_overlapping_and_equal_arguments_are_one_memory() -> None:
 def test_exported_memory_lives_until_the_kernel_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     given, made = (Temporary(np.ones((4, 4), np.float32), device_type=CPU) for _ in range(2))
     bound = kernel("dense")[1, 1]
-    run, seen = bound._run, []
+    run, seen = library().tile_runtime_launch, []
 
     def launch(*arguments: Any) -> Any:
         failed = run(*arguments)
         seen.append((given.is_alive(), made.is_alive(), made._exported()[0, 0]))
         return failed
 
-    monkeypatch.setattr(bound, "_run", launch)
+    monkeypatch.setattr(library(), "tile_runtime_launch", launch)
     bound(given, made, 0.5)
     assert seen == [(True, True, 1.5)]
     assert (given.is_alive(), made.is_alive()) == (False, False)

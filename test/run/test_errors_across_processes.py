@@ -30,6 +30,7 @@ ERRORS: list[Exception] = [
     mt.EmulatorError("a", kind="race", report=te.LaunchError("b")),
     mt.DeviceUnavailable("a"),
     mt.CompileWarning("a"),
+    mt.EmulatorWarning("a", kind="race"),
     te.Error("a"),
     te.PTXError("a", 3, 4),
     te.LaunchError("a"),

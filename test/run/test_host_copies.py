@@ -27,7 +27,7 @@ func.func @main(%a: {given}, %b: {whole}, %i: index) attributes {{llvm.emit_c_in
 def compiled(given: str, whole: str, view: str, viewed: str) -> Executable:
     text = PROGRAM.format(given=given, whole=whole, view=view, viewed=viewed)
     with mt.context():
-        return mt.compile(mt.parse(text), cache=False)
+        return mt.compile(mt.parse(text))
 
 
 ROW = "memref<4x16xi32> to memref<16xi32, strided<[1], offset: {}>>"
@@ -75,7 +75,7 @@ func.func @main(%a: memref<?x8xf16>, %b: memref<6x8xf16>, %n: index)
 
 def test_extents_that_only_the_run_time_knows_must_be_the_same() -> None:
     with mt.context():
-        program = mt.compile(mt.parse(DYNAMIC), cache=False)
+        program = mt.compile(mt.parse(DYNAMIC))
     a, b = np.ones((3, 8), np.float16), np.zeros((6, 8), np.float16)
     program.main(a, b, 3, device="emulator")
     assert (b[1:4] == 1).all() and not b[0].any() and not b[4:].any()
@@ -101,7 +101,7 @@ func.func @main(%b: memref<4x16xi32>) attributes {llvm.emit_c_interface} {
 
 def test_a_fill_keeps_to_its_rows() -> None:
     with mt.context():
-        program = mt.compile(mt.parse(FILL), cache=False)
+        program = mt.compile(mt.parse(FILL))
     b = np.zeros((4, 16), np.int32)
     program.main(b, device="emulator")
     assert (b[1:3] == 7).all() and not b[0].any() and not b[3].any()

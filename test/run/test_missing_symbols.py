@@ -27,7 +27,7 @@ func.func @whole(%a: i32) -> i32 attributes {llvm.emit_c_interface} {
 
 def test_the_symbol_is_named_and_other_functions_run(capfd: pytest.CaptureFixture[str]) -> None:
     with mt.context():
-        program = mt.compile(mt.parse(PROGRAM), cache=False)
+        program = mt.compile(mt.parse(PROGRAM))
     for _ in range(2):
         assert program.whole(-3, device="emulator") == 3
         with pytest.raises(mt.Error, match=r"'broken' cannot be called: .*'no_such_symbol'"):

@@ -42,7 +42,7 @@ def copies(executable: Executable, device: str = "emulator") -> bool:
 def test_programs_of_one_input_are_the_same_bytes(demonstration: str) -> None:
     def compiled() -> bytes:
         with mt.context():
-            return saved.to_bytes(mt.compile(mt.parse(demonstration), cache=False))
+            return saved.to_bytes(mt.compile(mt.parse(demonstration)))
 
     assert compiled() == compiled()
 

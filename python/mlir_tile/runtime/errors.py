@@ -164,6 +164,8 @@ class EmulatorWarning(UserWarning):
         super().__init__(message)
         self.kind = kind
 
+    __reduce__ = Error.__reduce__
+
 
 class DeviceUnavailable(Error):
     """There is no device to run on; the text says which of the reasons it is."""

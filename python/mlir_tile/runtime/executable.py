@@ -344,9 +344,9 @@ def _symbols_in(op: ir.Operation) -> set[str]:
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
         used.update(
-            ir.FlatSymbolRefAttr(named.attr).value
-            for named in inner.attributes
-            if isinstance(named.attr, ir.FlatSymbolRefAttr)
+            ir.FlatSymbolRefAttr(attribute).value
+            for attribute in inner.attributes.values()
+            if isinstance(attribute, ir.FlatSymbolRefAttr)
         )
         return ir.WalkResult.ADVANCE
 

@@ -159,7 +159,7 @@ class Kernel:
                 throw_failure()
 
     def remember(self, values: tuple[Any, ...], owner: str, known: KnownArguments) -> None:
-        """Let arguments with the layouts of `values`, which `owner` made, be launched unchecked."""
+        """Let arguments laid out as `values`, which `owner` made, be launched as `known`."""
         layouts: list[Hashable] = [None] * len(values)
         for number in self.parameters.memrefs:
             read = FAST_READERS[owner]

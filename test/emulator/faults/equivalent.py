@@ -121,6 +121,12 @@ EXAMPLES: Table = {
     "At the end of the kernel it only keeps the CTAs alive: nothing is read after it.": (
         dict.fromkeys(EXAMPLE_NAMES, ("relaxed: barrier.cluster.arrive; (#1)",))
     ),
+    "Between loads and the next copy over what they read, only strict checks ask for it.": {
+        "ring": (
+            "delete: fence.proxy.async.shared::cta; (#1)",
+            "of global memory: fence.proxy.async.shared::cta; (#1)",
+        )
+    },
 }
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from mlir import ir
@@ -69,7 +71,8 @@ ONLY_STRICT = {"ring without nvvm.fence.proxy in line 67"}
 def test_a_broken_line_is_reported(name: str) -> None:
     example, text = MUTANTS[name]
     said = check(text)
-    with mt.context():
+    with mt.context(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", mt.CompileWarning)  # check() has them
         executable = mt.compile(mt.parse(text))
     try:
         run(executable, example, 3, device="emulator", timeout=600)

@@ -320,6 +320,33 @@ gpu.func @all_threads_are_counted(%rank: i32) workgroup(%src: !tile, %dst: !tile
   gpu.return
 }
 
+gpu.func @a_role_is_counted(%rank: i32) workgroup(%src: !tile, %dst: !tile) kernel attributes {known_cluster_size = array<i32: 2, 1, 1>, known_block_size = array<i32: 64, 1, 1>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %bars = nvgpu.mbarrier.create -> !bars
+  %c32 = arith.constant 32 : index
+  %first = arith.constant false
+  %c2 = arith.constant 2 : index
+  %thread = gpu.thread_id x
+  %is_first = arith.cmpi eq, %thread, %c0 : index
+  nvgpu.mbarrier.init %bars[%c0], %c32 : !bars
+  nvvm.fence.mbarrier.init
+  nvvm.cluster.arrive
+  nvvm.cluster.wait
+  %role = arith.divui %thread, %c32 : index
+  scf.index_switch %role
+  case 0 {
+    %token = nvgpu.mbarrier.arrive %bars[%c0] : !bars -> !nvgpu.mbarrier.token
+    scf.yield
+  }
+  default {
+  }
+  tile.wait %bars[%c0] parity(%first) : !bars
+  nvvm.cluster.arrive
+  nvvm.cluster.wait
+  gpu.return
+}
+
 }
 
 // -----

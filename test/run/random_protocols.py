@@ -25,7 +25,7 @@ module attributes {{gpu.container_module}} {{
         attributes {{tile.insert_sync, known_block_size = array<i32: {threads}, 1, 1>,
                     known_cluster_size = array<i32: {ctas}, 1, 1>}} {{
       {constants}
-      %id1 = arith.constant 1 : i32
+      {ids}
       %all = arith.constant 64 : i32
       %zero = arith.constant 0 : i32
       %false = arith.constant false
@@ -150,8 +150,8 @@ def _send(w: _Writer, number: int, source: str, copy: str, before: str) -> str:
           scf.if %first {{ {copy} }}
         }}"""
     if kind.startswith("named"):
-        tells = "nvvm.barrier.arrive id = %id1 number_of_threads = %all"
-        hears = "nvvm.barrier id = %id1 number_of_threads = %all"
+        tells = f"nvvm.barrier.arrive id = %id{number} number_of_threads = %all"
+        hears = f"nvvm.barrier id = %id{number} number_of_threads = %all"
         if w.draw.random() < 0.5:
             tells = hears
     elif kind == "relay":
@@ -286,7 +286,8 @@ def protocol(seed: int) -> Protocol:
     """Return the protocol of that number."""
     draw = random.Random(seed)
     w = _Writer(draw, ctas=draw.choice([2, 2, 3, 4]))
-    for number in range(draw.choice([1, 1, 2, 3])):
+    transfers = draw.choice([1, 1, 2, 3])
+    for number in range(transfers):
         _transfer(w, number)
     idle = draw.choice(["nobody", "nobody", "branch", "blocks", "blocks to one return"])
     w.parts.append(f"leaves early: {idle}")
@@ -311,6 +312,7 @@ def protocol(seed: int) -> Protocol:
         threads=64 if idle == "nobody" else 96,
         ctas=w.ctas,
         buffers=", ".join(f"{buffer}: !tile" for buffer in w.buffers),
+        ids="\n".join(f"%id{n} = arith.constant {n + 1} : i32" for n in range(transfers)),
         constants="\n".join(f"%c{n} = arith.constant {n} : index" for n in constants),
         ranks="\n".join(
             f"%r{r} = arith.constant {r} : i32\n%is{r} = arith.cmpi eq, %rank, %c{r} : index"

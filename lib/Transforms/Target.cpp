@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Transforms/Target.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -126,6 +128,27 @@ std::optional<tile::TargetFault> tile::faultOfTarget(Attribute target) {
                            .str(),
                        "drop the triple"};
   return faultOfTarget(nvvm.getChip(), featuresOf(nvvm));
+}
+
+/// Upstream drops as many letters as `sm_` has before it reads a number.
+static constexpr size_t kShortestChip = 3;
+
+LogicalResult tile::checkChips(Operation *root) {
+  WalkResult result = root->walk([](gpu::GPUModuleOp module) -> WalkResult {
+    for (Attribute each : module.getTargetsAttr()
+                              ? module.getTargetsAttr().getValue()
+                              : ArrayRef<Attribute>())
+      if (auto target = dyn_cast<NVVM::NVVMTargetAttr>(each);
+          target && target.getChip().size() < kShortestChip) {
+        std::optional<TargetFault> fault = faultOfTarget(each);
+        InFlightDiagnostic error = module.emitError("gpu.module '")
+                                   << module.getName() << "' " << fault->what;
+        error.attachNote() << fault->fix;
+        return error;
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
 }
 
 tile::PtxTarget tile::getPtxTarget(NVVM::NVVMTargetAttr target) {

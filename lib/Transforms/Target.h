@@ -41,6 +41,10 @@ std::optional<TargetFault> faultOfTarget(llvm::StringRef chip,
 /// The fault of what a `gpu.module` has in its list of targets.
 std::optional<TargetFault> faultOfTarget(mlir::Attribute target);
 
+/// Refuses, with an error at the `gpu.module`, chips whose names upstream's
+/// verifier ends the process on, so `root` need not be verified.
+mlir::LogicalResult checkChips(mlir::Operation *root);
+
 /// A target without a fault. Where the attribute is silent about the version,
 /// the oldest counts.
 PtxTarget getPtxTarget(mlir::NVVM::NVVMTargetAttr target);

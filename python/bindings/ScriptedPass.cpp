@@ -5,6 +5,7 @@
 #include "dialect/TileDialect.h"
 #include "lib/Transforms/CheckTypes.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/Target.h"
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -189,6 +190,7 @@ struct VerifyInput : PassWrapper<VerifyInput, OperationPass<>> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     if (failed(tile::checkElementCounts(getOperation())) ||
+        failed(tile::checkChips(getOperation())) ||
         failed(verify(getOperation())))
       signalPassFailure();
   }

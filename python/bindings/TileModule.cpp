@@ -58,7 +58,7 @@ static std::optional<MlirModule> parse(MlirContext context, nb::bytes text,
   mlir::ParserConfig config(unwrap(context), /*verifyAfterParse=*/false);
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(source, config);
   if (!module || failed(tile::checkElementCounts(*module)) ||
-      failed(mlir::verify(*module)))
+      failed(tile::checkChips(*module)) || failed(mlir::verify(*module)))
     return std::nullopt;
   return wrap(module.release());
 }

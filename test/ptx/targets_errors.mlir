@@ -92,3 +92,12 @@ gpu.module @kernels_control [#nvvm.target<chip = "sm_90", features = "+ptx81">] 
 // expected-note @below {{drop the triple}}
 gpu.module @kernels [#nvvm.target<triple = "nvptx-nvidia-cuda", chip = "sm_90", features = "+ptx80">] {
 }
+
+// -----
+
+// Upstream's verifier ends the process on it, so this comes before.
+
+// expected-error @below {{gpu.module 'kernels' targets 'ab', which is not of the form sm_90}}
+// expected-note @below {{set chip to sm_90}}
+gpu.module @kernels [#nvvm.target<chip = "ab">] {
+}

@@ -16,10 +16,11 @@ from .registration import register as _register  # noqa: E402
 
 _register()
 
-from .compiler import compile, lower, parse, parse_file  # noqa: E402
+from .compiler.lowering import lower  # noqa: E402
+from .compiler.parsing import parse, parse_file  # noqa: E402
 from .contexts import context, load_dialect  # noqa: E402
 from .entry_points import load_entry_points  # noqa: E402
-from .runtime.errors import (  # noqa: E402
+from .errors import (  # noqa: E402
     CompileError,
     CompilerCrash,
     CompileWarning,
@@ -31,11 +32,12 @@ from .runtime.errors import (  # noqa: E402
     LaunchError,
     LoadError,
 )
+from .program import compile  # noqa: E402
 
 if TYPE_CHECKING:
     from .pipelining import PipelineState
     from .runtime.devices import device_info
-    from .saved import load
+    from .runtime.saved import load
     from .variants import Cost, register_variant, replace_variant
 
     __version__: str
@@ -70,7 +72,7 @@ _LATE = {
     "Cost": "variants",
     "PipelineState": "pipelining",
     "device_info": "runtime.devices",
-    "load": "saved",
+    "load": "runtime.saved",
     "register_variant": "variants",
     "replace_variant": "variants",
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a lowered module has embedded for the GPU."""
+"""What a lowered module carries for the GPU: binaries, and the table of its kernels."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from mlir import ir
+
+KERNEL_TABLE = "tile.kernels"
+"""The attribute with the types of the kernels, which `compiler.kernel_table` describes."""
 
 
 def embedded_ptx(module: ir.Module | ir.OpView) -> dict[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from mlir import ir
 
-from .runtime.errors import CompileError, CompileWarning
+from .errors import CompileError, CompileWarning
 
 
 def compile_error(what: str, error: ir.MLIRError) -> CompileError:

@@ -1,30 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes the dialect, the passes and the pipelines known to the installed `mlir` package."""
 
-from mlir import _mlir_libs, ir
+from mlir import _mlir_libs
 from mlir._mlir_libs import _mlir
 
-from . import _tile, scripted
+from . import _tile
 
 
 def register() -> None:
     """Register everything, once: contexts made afterwards know the tile dialect."""
     _mlir.globals.append_dialect_search_prefix("mlir_tile.dialects")
     _tile.register_dialects(_mlir_libs.get_dialect_registry())
-    scripted.register_pass("tile-legalize-to-nvvm", "Rewrite tile ops, as planned, into NVVM")(
-        _legalize_to_nvvm
-    )
-    from . import pipeline  # noqa: F401  (registers by being imported)
+    from . import passes  # noqa: F401  (registers by being imported)
 
     _tile.LayoutAttr._repr_html_ = _layout_html
     _tile.CopyPlanAttr._repr_html_ = _plan_html
-
-
-def _legalize_to_nvvm(module: ir.Operation) -> None:
-    """Import the patterns, and with them half of upstream's dialects, only where they are run."""
-    from .legalize import legalize_to_nvvm
-
-    legalize_to_nvvm(module)
 
 
 def _layout_html(self: _tile.LayoutAttr) -> str:

@@ -339,7 +339,7 @@ def notations() -> st.SearchStrategy[bytes]:
 def saved_program() -> bytes:
     """Return a small program as it is saved."""
     import mlir_tile as mt
-    from mlir_tile import saved
+    from mlir_tile.runtime import saved
 
     with mt.context():
         module = mt.parse("func.func @main(%a: memref<4xf32>) { return }")
@@ -354,7 +354,7 @@ def saved_programs() -> st.SearchStrategy[bytes]:
     words = ['"', "{", "}", "[", "]", ":", ",", "null", "true", "1e999", "memref<", '"ptx"', "\\u"]
 
     def sealed(text: str) -> bytes:
-        from mlir_tile.saved import FORMAT, MAGIC
+        from mlir_tile.runtime.saved import FORMAT, MAGIC
 
         whole = saved_program()
         lengths = len(MAGIC) + hashlib.sha256().digest_size
@@ -365,7 +365,7 @@ def saved_programs() -> st.SearchStrategy[bytes]:
         return MAGIC + hashlib.sha256(content).digest() + content
 
     def header() -> str:
-        from mlir_tile import saved
+        from mlir_tile.runtime import saved
 
         return json.dumps(saved.header_of(saved_program()))
 

@@ -12,7 +12,7 @@ from mlir.passmanager import PassManager
 
 import mlir_tile as mt
 from mlir_tile import _tile
-from mlir_tile.target import check_target
+from mlir_tile.compiler.target import check_target
 
 FIRST_PTX = _tile.first_ptx()
 PTX_VERSIONS = _tile.ptx_versions()

@@ -13,10 +13,11 @@ import pytest
 from mlir import ir
 
 import mlir_tile as mt
-from mlir_tile import saved, toolkit
 from mlir_tile.binaries import embedded_binaries, embedded_ptx
+from mlir_tile.compiler import toolkit
+from mlir_tile.ptx_versions import newest_ptx
+from mlir_tile.runtime import saved
 from mlir_tile.runtime.executable import Executable
-from mlir_tile.runtime.ptx_versions import newest_ptx
 from mlir_tile.runtime.signature import signatures_of
 
 EM_CUDA = 190

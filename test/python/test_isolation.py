@@ -95,7 +95,7 @@ def test_a_crash_is_an_exception(kind: str, capfd: pytest.CaptureFixture[str]) -
 
 def test_a_crash_of_the_parser_has_no_pass() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mlir_tile.compiler.parse", lambda text: os.abort())
+        patch.setattr("mlir_tile.program.parse", lambda text: os.abort())
         with pytest.raises(mt.CompilerCrash) as caught:
             mt.compile("module {}", isolate=True)
     assert (caught.value.pass_name, caught.value.place) == ("", "")

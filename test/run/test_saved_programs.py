@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import mlir_tile as mt
-from mlir_tile import saved
+from mlir_tile.runtime import saved
 from mlir_tile.runtime.executable import Executable
 
 HEAD = 8 + 32 + 8

@@ -59,8 +59,8 @@ EPILOG = "Exit status: 0 on success, 1 for a wrong input or target, 2 for wrong 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    from mlir_tile.compiler import STAGES
-    from mlir_tile.target import DEFAULT_CHIP, DEFAULT_FEATURES
+    from mlir_tile.compiler.lowering import STAGES
+    from mlir_tile.compiler.target import DEFAULT_CHIP, DEFAULT_FEATURES
 
     made = argparse.ArgumentParser(
         "tile-compile",
@@ -186,8 +186,9 @@ def compiled(options: argparse.Namespace) -> str | bytes:
 def printed(module: ir.Module, options: argparse.Namespace) -> str | bytes:
     """Lower `module`, and return what the stage prints."""
     import mlir_tile as mt
-    from mlir_tile import native, saved
+    from mlir_tile import native
     from mlir_tile.binaries import embedded_binaries, embedded_ptx
+    from mlir_tile.runtime import saved
 
     if options.to == "header":
         return native.header_of(module)

@@ -43,7 +43,7 @@ def _explanation(error: Exception) -> str | None:
     if isinstance(error, MemoryError):
         return "error: out of memory"
     # Who has not imported them does not raise them, and may do without the compiler.
-    ours = sys.modules.get("mlir_tile.runtime.errors")
+    ours = sys.modules.get("mlir_tile.errors")
     if ours is not None and isinstance(error, ours.CompileError):
         # Diagnostics say `place: error: ...` themselves.
         text = str(error)

@@ -114,8 +114,8 @@ def parsed(argv: list[str] | None) -> argparse.Namespace:
 
 def run(options: argparse.Namespace) -> int:
     """Compile, call, save and compare; return 1 after reports, and raise what goes wrong."""
+    from mlir_tile.errors import EmulatorWarning
     from mlir_tile.runtime.dtypes import element_dtypes
-    from mlir_tile.runtime.errors import EmulatorWarning
     from tile_emulator.arguments import TYPES, compare, parse_argument
 
     types = TYPES | element_dtypes()

@@ -57,7 +57,7 @@ class Source:
 
         Raises `mlir_tile.LoadError`.
         """
-        from mlir_tile import saved
+        from mlir_tile.runtime import saved
 
         if not saved.is_saved(self.content):
             return None

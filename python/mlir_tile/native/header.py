@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from mlir import ir
 
+from mlir_tile.errors import CompileError
 from mlir_tile.native.c_types import Passed, passed_as
 from mlir_tile.native.object_file import ENTRY_PREFIX
-from mlir_tile.runtime.errors import CompileError
 
 PREAMBLE = """\
 /* Declares the host functions of an object file made by tile-compile. Link that object and

@@ -16,7 +16,7 @@ import llvm
 from mlir import ir
 from mlir.dialects.llvm import translate_module_to_llvmir
 
-from mlir_tile.runtime.errors import CompileError
+from mlir_tile.errors import CompileError
 
 ENTRY_PREFIX = "_mlir_ciface_"
 _TIMEOUT_SECONDS = 600

@@ -4,7 +4,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mlir_tile.runtime.errors import (
+from mlir_tile.errors import (
     CompileError,
     DeviceUnavailable,
     EmulatorError,

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from mlir_tile.runtime.errors import EmulatorError, Error
+from mlir_tile.errors import EmulatorError, Error
 from mlir_tile.runtime.library import library
 
 __all__ = ["Session", "emulator_driver"]

@@ -6,8 +6,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
+from mlir_tile.errors import EmulatorError, EmulatorWarning, KernelTimeout
 from mlir_tile.runtime.driver_emulator import Session, emulator_driver
-from mlir_tile.runtime.errors import EmulatorError, EmulatorWarning, KernelTimeout
 from mlir_tile.runtime.library import Failure
 
 __all__ = ["run_emulated"]

@@ -22,9 +22,9 @@ from mlir import ir
 from mlir.dialects import gpu
 from mlir.execution_engine import ExecutionEngine
 
+from mlir_tile.errors import CompileError, Error, KernelTimeout
 from mlir_tile.runtime.devices import resolve_device
 from mlir_tile.runtime.emulation import run_emulated
-from mlir_tile.runtime.errors import CompileError, Error, KernelTimeout
 from mlir_tile.runtime.kernel import DEFAULT, Kernel, KernelImage, Settings
 from mlir_tile.runtime.kernel_signature import KernelSignature, kernel_signatures
 from mlir_tile.runtime.library import (
@@ -92,20 +92,20 @@ class Executable:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this program to the file `path`, which `mlir_tile.load` reads; raises `OSError`."""
-        from mlir_tile import saved
+        from mlir_tile.runtime import saved
 
         saved.save(self, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Executable:
         """Return the program in the file `path`, as `mlir_tile.load` does."""
-        from mlir_tile import saved
+        from mlir_tile.runtime import saved
 
         return saved.load(path)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the program itself, not what runs it."""
-        from mlir_tile import saved
+        from mlir_tile.runtime import saved
 
         return saved.from_bytes, (saved.to_bytes(self),)
 

@@ -15,10 +15,10 @@ from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, NoReturn
 
 from mlir_tile._tile import KnownArguments, KnownLaunch
+from mlir_tile.errors import Launch, LaunchError
 from mlir_tile.runtime.devices import CURRENT, device_info, resolve_device
 from mlir_tile.runtime.driver_emulator import Session
 from mlir_tile.runtime.emulation import run_emulated
-from mlir_tile.runtime.errors import Launch, LaunchError
 from mlir_tile.runtime.kernel_signature import KernelSignature
 from mlir_tile.runtime.library import DirectLaunch, Failure, cuda_driver, library
 from mlir_tile.runtime.parameters import Parameters

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What kernels take, for those who launch them without host code: read from `kernel_table`'s."""
+"""What kernels take, for those who launch them without host code: read from the module's table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from mlir import ir
 
-from mlir_tile.kernel_table import KERNEL_TABLE
+from mlir_tile.binaries import KERNEL_TABLE
 from mlir_tile.runtime.signature import Argument, MemRef, is_unranked, parse_argument
 
 __all__ = ["KernelSignature", "kernel_signatures"]

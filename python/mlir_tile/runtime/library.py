@@ -17,15 +17,15 @@ import threading
 from pathlib import Path
 from typing import Any, NoReturn
 
-from mlir_tile.paths import library_dir
-from mlir_tile.runtime.errors import (
+from mlir_tile.errors import (
     DeviceUnavailable,
     Error,
     KernelTimeout,
     Launch,
     LaunchError,
 )
-from mlir_tile.runtime.ptx_versions import dotted, newest_ptx
+from mlir_tile.paths import library_dir
+from mlir_tile.ptx_versions import dotted, newest_ptx
 
 __all__ = [
     "DeviceFacts",

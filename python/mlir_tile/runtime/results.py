@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from mlir_tile.errors import Error
 from mlir_tile.runtime.dtypes import dtype_of, element_bytes
-from mlir_tile.runtime.errors import Error
 from mlir_tile.runtime.library import library
 from mlir_tile.runtime.signature import Argument, MemRef, Scalar, Signature
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from mlir import ir
 
-from .. import pipeline
 from .._tile import LayoutAttr, element_bits
-from ..compiler import parse
+from ..compiler.parsing import parse
 from ..diagnostics import compile_error, diagnostic_lines, place
-from ..runtime.errors import CompileError
+from ..errors import CompileError
+from ..passes import to_binary
 from ..scripted import run_passes
 from . import notation
 
@@ -77,7 +77,7 @@ def analyzed(module: ir.Module) -> list[Copy]:
         context.emit_error_diagnostics, before = True, context.emit_error_diagnostics
         handler = context.attach_diagnostic_handler(keep)
         try:
-            run_passes(made, f"builtin.module({pipeline.plan(remarks=True)})")
+            run_passes(made, f"builtin.module({to_binary.plan(remarks=True)})")
         except ir.MLIRError:
             if len(said) != len(ops):
                 raise CompileError(
@@ -92,7 +92,7 @@ def analyzed(module: ir.Module) -> list[Copy]:
 def prepare(module: ir.Operation) -> None:
     """Do to `module` what comes before the plans; raise `CompileError` where that fails."""
     try:
-        run_passes(module, f"builtin.module({pipeline.PREPARE})")
+        run_passes(module, f"builtin.module({to_binary.PREPARE})")
     except ir.MLIRError as error:
         raise compile_error("a pass failed", error) from None
 

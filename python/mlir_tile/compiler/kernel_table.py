@@ -19,7 +19,6 @@ from collections.abc import Iterator
 
 from mlir import ir
 
-KERNEL_TABLE = "tile.kernels"
 _FRONT = "tile.dynamic_shared_memory_front"
 
 

@@ -3,7 +3,7 @@
 
 from mlir import ir
 
-from . import _tile
+from .. import _tile
 
 DEFAULT_CHIP = "sm_90"
 DEFAULT_FEATURES = "+ptx81"

@@ -28,8 +28,8 @@ from mlir import _mlir_libs, ir
 
 from mlir_tile.binaries import embedded_ptx
 from mlir_tile.contexts import context
+from mlir_tile.errors import LoadError
 from mlir_tile.files import replace_file
-from mlir_tile.runtime.errors import LoadError
 from mlir_tile.runtime.executable import Executable
 from mlir_tile.runtime.signature import Signature
 

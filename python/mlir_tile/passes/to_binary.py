@@ -7,8 +7,8 @@ Each function returns the text of a pipeline on the outermost module, so that `t
 
 from dataclasses import dataclass
 
-from .scripted import register_pipeline
-from .target import DEFAULT_CHIP, DEFAULT_FEATURES, check_target
+from ..compiler.target import DEFAULT_CHIP, DEFAULT_FEATURES, check_target
+from ..scripted import register_pipeline
 
 FORMATS = ("isa", "bin", "fatbin", "offload")
 

@@ -26,8 +26,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import NoReturn, TypeVar
 
-from . import _tile
-from .runtime.errors import CompilerCrash, Error
+from .. import _tile
+from ..errors import CompilerCrash, Error
 
 Value = TypeVar("Value")
 

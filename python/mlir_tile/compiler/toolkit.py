@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .runtime.errors import CompileError
-from .runtime.ptx_versions import dotted, newest_ptx
+from ..errors import CompileError
+from ..ptx_versions import dotted, newest_ptx
 
 VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 USUAL_PLACE = Path("/usr/local/cuda")

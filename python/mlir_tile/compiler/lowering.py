@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Stages analyze to ptx: lower a module, and return it as it leaves one of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from mlir import ir
+
+from .. import validation
+from ..binaries import KERNEL_TABLE
+from ..diagnostics import compile_error, place
+from ..errors import CompileError
+from ..passes import to_binary
+from ..scripted import run_passes
+from .kernel_table import kernel_table
+from .target import DEFAULT_CHIP, DEFAULT_FEATURES, ptx_versions
+
+if TYPE_CHECKING:
+    from mlir.dialects import builtin
+
+STAGES = ("analyze", "legalize", "nvvm", "ptx", "cubin", "fatbin")
+FORMATS = {"ptx": "isa", "cubin": "bin", "fatbin": "fatbin"}
+"""What upstream calls the stages at whose end something is embedded."""
+
+
+def lower(
+    module: ir.Module | builtin.ModuleOp,
+    to: str,
+    *,
+    chip: str = DEFAULT_CHIP,
+    features: str = DEFAULT_FEATURES,
+    opt_level: int = 3,
+    line_info: bool = False,
+    remarks: bool = False,
+) -> builtin.ModuleOp:
+    """Return a copy of `module` as it leaves stage `to`; the module itself stays as it is.
+
+    The copy is an op, which upstream's bindings cannot make an `ir.Module` of; an
+    `ExecutionEngine` wants one, which `ir.Module.parse(str(lowered))` is.
+
+    `to` is "analyze", "legalize", "nvvm", or one of those that end in host LLVM IR with something
+    embedded: "ptx", "cubin" (what `ptxas` makes of it) or "fatbin" (both). `chip` is an LLVM
+    processor, `features` a PTX version such as "+ptx81", and `opt_level` LLVM's, 0 to 3. With
+    `line_info` the PTX names source lines; with `remarks` each copy has a diagnostic that says
+    which variants were considered.
+
+    Raises `TypeError` and `ValueError` for wrong arguments, such as options that no GPU has, and
+    `CompileError` where a stage rejects the program.
+    """
+    module = validation.module_of("module", module)
+    if to not in STAGES:
+        raise ValueError(f"to must be one of {', '.join(STAGES)}, got {to!r}")
+    validation.flag("remarks", remarks)
+    opt_level = checked(chip, features, opt_level, line_info)
+    format = FORMATS.get(to, "isa")
+    options = to_binary.Options(chip, features, format, opt_level, line_info, remarks)
+    options.check()
+    if to in FORMATS:
+        _check_no_nested_kernels(module.operation)
+    if to in ("cubin", "fatbin"):
+        from . import toolkit
+
+        found = toolkit.find_toolkit(("ptxas",) if to == "cubin" else ("ptxas", "fatbinary"))
+        for version in ptx_versions(module.operation, features):
+            found.check_ptx(version)
+        options = dataclasses.replace(options, toolkit=str(found.folder))
+    text = {
+        "analyze": to_binary.analyze(remarks),
+        "legalize": to_binary.legalize(remarks),
+    }.get(to) or to_binary.nvvm(options)
+    copy = module.operation.clone()
+    with module.context:
+        try:
+            run_passes(copy, f"builtin.module({text})")
+            if to in FORMATS:
+                kernels = kernel_table(module.operation, copy)
+                run_passes(copy, f"builtin.module({to_binary.embed(options)})")
+                copy.operation.attributes[KERNEL_TABLE] = kernels
+        except ir.MLIRError as error:
+            raise compile_error(f"stage {to} failed", error) from None
+    return copy
+
+
+def _check_no_nested_kernels(module: ir.Operation) -> None:
+    """Raise `CompileError` for a `gpu.module` that would be left as it is, without a word."""
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name != "gpu.module":
+            return ir.WalkResult.ADVANCE
+        if op.parent.operation == module:
+            return ir.WalkResult.SKIP
+        nested.append(op)
+        return ir.WalkResult.INTERRUPT
+
+    nested: list[ir.Operation] = []
+    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    for op in nested:
+        at = place(op.location)
+        said = [
+            f"{at}: error: 'gpu.module' op {op.attributes['sym_name']} must lie in the outermost "
+            f"module to be compiled, got one in '{op.parent.operation.name}'",
+            f"{at}: note: move it, and what calls its kernels, there",
+        ]
+        raise CompileError("\n".join(said), said)
+
+
+def checked(chip: object, features: object, opt_level: object, line_info: object) -> int:
+    """Return the level; raise `TypeError` for options of a wrong type."""
+    validation.text("chip", chip)
+    validation.text("features", features)
+    validation.flag("line_info", line_info)
+    return validation.integer("opt_level", opt_level)

@@ -115,7 +115,10 @@ bool HostCall::check(CUresult result, const char *call,
     where = std::string(", reported by ") + call;
   }
   driver->markLost(context, lost + " since " + what, /*stillRunning=*/false);
+  if (!ok())
+    return false;
   refuse(call, what + where + "; " + lost, launch, result);
+  failure.kind = TILE_RUNTIME_CONTEXT_LOST;
   return false;
 }
 

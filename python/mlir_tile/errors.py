@@ -18,7 +18,8 @@ A wrong argument is a `TypeError` or `ValueError` that names it, as everywhere i
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Sequence
+import enum
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,6 +126,58 @@ class LaunchError(Error):
         self.name = name
         self.text = text
         self.launch = launch
+
+
+class FailureKind(enum.IntEnum):
+    """How a host call ended: `TileRuntimeFailureKind` of the run-time library."""
+
+    OK = 0
+    LAUNCH_FAILED = 1
+    KERNEL_TIMEOUT = 2
+    DEVICE_UNAVAILABLE = 3
+    CONTEXT_LOST = 4
+    INTERRUPTED = 5
+
+
+CUDA_ERROR_NO_DEVICE = 100
+CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
+_CUDA_ERROR_STREAM_CAPTURE = range(900, 909)
+
+
+def exception_of(
+    kind: int,
+    code: int,
+    message: str,
+    *,
+    call: str,
+    name: str,
+    text: str,
+    launch: Launch | None,
+    ptx_advice: Callable[[], str],
+) -> BaseException:
+    """Return the exception for a failure of the run-time library.
+
+    `code` is the `CUresult`, and `message` all of it in words; the others are the fields of
+    `LaunchError`. `ptx_advice` returns the end of a sentence on PTX that is too new for the driver.
+    """
+    if kind == FailureKind.DEVICE_UNAVAILABLE:
+        return DeviceUnavailable(f"{'no GPU: ' * (code == CUDA_ERROR_NO_DEVICE)}{message}")
+    if kind == FailureKind.INTERRUPTED:
+        return KeyboardInterrupt(message)
+    failed = LaunchError
+    if kind == FailureKind.KERNEL_TIMEOUT:
+        failed = KernelTimeout
+        message += '; run the same with device="emulator": it says what each thread waits for'
+    elif code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+        message += ptx_advice()
+    elif code in _CUDA_ERROR_STREAM_CAPTURE:
+        message += (
+            ": this cannot be done while a stream is being captured; launch once, or call the "
+            "kernel's load(), before the capture"
+        )
+    if kind == FailureKind.CONTEXT_LOST:
+        message += '; start a new process, or use device="emulator"'
+    return failed(message, call=call, name=name, text=text, launch=launch)
 
 
 class KernelTimeout(LaunchError):

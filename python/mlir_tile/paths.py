@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 
@@ -25,6 +26,12 @@ def include_dir() -> Path:
 def library_dir() -> Path:
     """Return the folder of `libtile_runtime.so`."""
     return installed("_libs")
+
+
+def runtime_library() -> Path:
+    """Return `libtile_runtime.so`, or what the variable `MLIR_TILE_RUNTIME` names instead."""
+    override = os.environ.get("MLIR_TILE_RUNTIME")
+    return Path(override) if override else library_dir() / "libtile_runtime.so"
 
 
 def cmake_dir() -> Path:

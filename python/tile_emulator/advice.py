@@ -51,10 +51,14 @@ LEAVE_LATER = Advice(
     "leave-later",
     "end the kernel with a cluster barrier, reached after the receiver has waited",
 )
+STEPS = Advice("steps", "look for an endless loop, or raise the limit (max_steps, or --max-steps)")
+SECONDS = Advice(
+    "seconds", "use a smaller problem, or raise the limit (max_seconds, or --max-seconds)"
+)
 KEYS = frozenset(
     advice.key
     for advice in (
         WAIT, WAIT_FIRST, ACKNOWLEDGE, SYNC, FENCE, SCOPE, FREE, BYTES, ARM, COPIES, COUNT, ENTER,
-        LEAVE, LEAVE_LATER,
+        LEAVE, LEAVE_LATER, STEPS, SECONDS,
     )
 )  # fmt: skip

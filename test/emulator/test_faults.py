@@ -13,7 +13,7 @@ from faults.table import FAULTS, Fault
 import tile_emulator as te
 
 PTXAS = shutil.which("ptxas")
-KINDS = set(te.KINDS) - {"limit", "trap"}
+KINDS = set(te.KINDS) - {"step-limit", "time-limit", "trap"}
 
 
 def broken(fault: Fault) -> str:

@@ -316,7 +316,7 @@ JOIN:
 def test_endless_loops_end_at_the_step_limit(schedule: str) -> None:
     with pytest.raises(te.EmulationError) as caught:
         lanes("L: bra L;", schedule=schedule, max_steps=20000)
-    assert caught.value.kind == "limit"
+    assert caught.value.kind == "step-limit"
 
 
 def test_traps_and_failed_assertions_are_reported() -> None:

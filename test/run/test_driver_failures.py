@@ -172,6 +172,7 @@ def test_an_illegal_address_names_the_kernel_and_loses_the_context(
     assert text.startswith("kernel 'fill' (grid 2x1x1")
     assert "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)" in text
     assert "reported by cuMemcpyAsync; the CUDA context of device 0 is lost" in text
+    assert text.endswith('start a new process, or use device="emulator"')
     fake.fail(nth=0)
     fake.clear_log()
     with pytest.raises(LaunchError) as caught:

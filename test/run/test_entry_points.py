@@ -16,14 +16,14 @@ import fake_cuda
 import numpy as np
 import pytest
 
+from mlir_tile.errors import FailureKind
+from mlir_tile.paths import runtime_library
 from mlir_tile.runtime import devices
 from mlir_tile.runtime.library import (
-    DEVICE_UNAVAILABLE,
     ENTRY_POINTS,
     Failure,
     Options,
     library,
-    library_path,
 )
 
 SOURCES = Path(__file__).parents[2] / "lib" / "Runtime"
@@ -425,7 +425,11 @@ def test_outside_brackets_the_first_error_is_kept_until_asked_for(
     fake_driver_library: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "libcuda.so.1").symlink_to(fake_driver_library)
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "RUNTIME": str(library_path())}
+    environment = {
+        **os.environ,
+        "LD_LIBRARY_PATH": str(tmp_path),
+        "RUNTIME": str(runtime_library()),
+    }
     done = subprocess.run(
         [sys.executable, "-c", OUTSIDE],
         env=environment,
@@ -441,6 +445,8 @@ def test_outside_brackets_no_driver_is_an_error_too(mgpu) -> None:
         pytest.skip("there is a GPU")
     assert mgpu("StreamCreate") is None
     failure = Failure()
-    assert library().tile_runtime_last_error(ctypes.byref(failure)) == DEVICE_UNAVAILABLE
+    assert (
+        library().tile_runtime_last_error(ctypes.byref(failure)) == FailureKind.DEVICE_UNAVAILABLE
+    )
     assert failure.message
     assert library().tile_runtime_last_error(ctypes.byref(failure)) == 0

@@ -7,9 +7,8 @@ import ctypes
 import re
 from dataclasses import dataclass
 
-from mlir_tile.errors import DeviceUnavailable
+from mlir_tile.errors import CUDA_ERROR_NO_DEVICE, DeviceUnavailable
 from mlir_tile.runtime.library import (
-    CUDA_ERROR_NO_DEVICE,
     OLDEST_COMPUTE_CAPABILITY,
     DeviceFacts,
     cuda_driver,

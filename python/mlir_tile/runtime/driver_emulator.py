@@ -79,6 +79,8 @@ _WORDS = {
     "leave": "end the kernel with nvvm.cluster.arrive and nvvm.cluster.wait",
     "leave-later": "end the kernel with nvvm.cluster.arrive and nvvm.cluster.wait, after the "
     "receiver has waited",
+    "steps": "look for an endless loop, or use a smaller problem",
+    "seconds": "use a smaller problem, or a longer timeout (timeout, or --timeout)",
 }
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from mlir_tile.errors import EmulatorError, EmulatorWarning, KernelTimeout
 from mlir_tile.runtime.driver_emulator import Session, emulator_driver
 from mlir_tile.runtime.library import Failure
 
-__all__ = ["run_emulated"]
+if TYPE_CHECKING:
+    import tile_emulator as te
 
-_LONGER = "use a smaller problem, or a longer timeout (timeout, or --timeout)"
-_SMALLER = "look for an endless loop, or use a smaller problem"
+__all__ = ["run_emulated"]
 
 
 def run_emulated(
@@ -42,21 +43,21 @@ def run_emulated(
 
     if not isinstance(exception, te.Error):
         raise exception
-    kind = getattr(exception, "kind", "memory")
-    if isinstance(exception, te.LaunchError):
-        kind = "launch"
-    elif isinstance(exception, te.PTXError):
-        kind = "ptx"
+    kind = _kind(exception)
     launch = failure.launch()
-    text = str(exception)
-    if kind == "limit":
-        # The emulator names its own options, which are not those of a host call.
-        from tile_emulator.limits import MORE_SECONDS, MORE_STEPS
-
-        is_timeout = text.endswith(MORE_SECONDS)
-        text = text.replace(MORE_SECONDS, _LONGER).replace(MORE_STEPS, _SMALLER)
-        if is_timeout and timeout is not None:
-            raise KernelTimeout(text, call="emulator", launch=launch)
+    if kind == "time-limit" and timeout is not None:
+        raise KernelTimeout(str(exception), call="emulator", launch=launch)
     # Its frames are the emulator's, and hold the memory of the launch.
     report = exception.with_traceback(None)
-    raise EmulatorError(text, kind=kind, launch=launch, report=report)
+    raise EmulatorError(str(exception), kind=kind, launch=launch, report=report)
+
+
+def _kind(error: te.Error) -> str:
+    """Return the `kind` of an `EmulatorError` for what the emulator raised."""
+    import tile_emulator as te
+
+    if isinstance(error, te.EmulationError):
+        return error.kind
+    if isinstance(error, te.LaunchError):
+        return "launch"
+    return "ptx" if isinstance(error, te.PTXError) else "memory"

@@ -390,15 +390,6 @@ def throw_failure() -> None:
     """Raise the failure of this thread's last launch."""
     failure = Failure()
     library().tile_runtime_failure(ctypes.byref(failure))
-    if b"STREAM_CAPTURE" in (failure.error_name or b""):
-        raise LaunchError(
-            f"{failure.message.decode(errors='replace')}: this cannot be done while a stream is "
-            "being captured; launch once, or call the kernel's load(), before the capture",
-            call=failure.call.decode(),
-            name=failure.error_name.decode(),
-            text=failure.error_text.decode(),
-            launch=failure.launch(),
-        )
     failure.throw()
 
 

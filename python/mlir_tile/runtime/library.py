@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The run-time library `libtile_runtime.so` through ctypes.
 
-Declares its C interface (`lib/Runtime/TileRuntime.h`) and turns its failure records into
-exceptions. Knows nothing of MLIR, NumPy or the emulator.
+Declares its C interface (`lib/Runtime/TileRuntime.h`); `mlir_tile.errors` says which exception a
+failure is. Knows nothing of MLIR, NumPy or the emulator.
 """
 
 from __future__ import annotations
@@ -14,17 +14,10 @@ import functools
 import os
 import signal
 import threading
-from pathlib import Path
 from typing import Any, NoReturn
 
-from mlir_tile.errors import (
-    DeviceUnavailable,
-    Error,
-    KernelTimeout,
-    Launch,
-    LaunchError,
-)
-from mlir_tile.paths import library_dir
+from mlir_tile.errors import DeviceUnavailable, Error, FailureKind, Launch, exception_of
+from mlir_tile.paths import runtime_library
 from mlir_tile.ptx_versions import dotted, newest_ptx
 
 __all__ = [
@@ -34,13 +27,8 @@ __all__ = [
     "cuda_driver",
     "interruption",
     "library",
-    "library_path",
 ]
 
-OK, LAUNCH_FAILED, KERNEL_TIMEOUT, DEVICE_UNAVAILABLE, CONTEXT_LOST, INTERRUPTED = range(6)
-
-CUDA_ERROR_NO_DEVICE = 100
-CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
 OLDEST_COMPUTE_CAPABILITY = 90
 
 # What compiled host code may call.
@@ -114,30 +102,20 @@ class Failure(ctypes.Structure):
 
     def throw(self) -> NoReturn:
         """Raise this failure as the exception that it is."""
-        message = self.message.decode(errors="replace")
-        if self.kind == DEVICE_UNAVAILABLE:
-            if self.code == CUDA_ERROR_NO_DEVICE:
-                message = f"no GPU: {message}"
-            raise DeviceUnavailable(message)
-        fields: dict[str, Any] = {
-            "call": self.call.decode(),
-            "name": self.error_name.decode(),
-            "text": self.error_text.decode(),
-            "launch": self.launch(),
-        }
-        if self.kind == INTERRUPTED:
+        if self.kind == FailureKind.INTERRUPTED:
             # The signal was taken away from its handler, which may do more than raise.
             with contextlib.suppress(KeyboardInterrupt):
                 signal.raise_signal(signal.SIGINT)
-            raise KeyboardInterrupt(message)
-        if self.kind == KERNEL_TIMEOUT:
-            advice = 'run the same with device="emulator": it says what each thread waits for'
-            raise KernelTimeout(f"{message}; {advice}", **fields)
-        if self.code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
-            message += advice_on_ptx()
-        if self.kind == CONTEXT_LOST or "context of device" in message:
-            message += '; start a new process, or use device="emulator"'
-        raise LaunchError(message, **fields)
+        raise exception_of(
+            self.kind,
+            self.code,
+            self.message.decode(errors="replace"),
+            call=self.call.decode(),
+            name=self.error_name.decode(),
+            text=self.error_text.decode(),
+            launch=self.launch(),
+            ptx_advice=advice_on_ptx,
+        )
 
 
 class DirectLaunch(ctypes.Structure):
@@ -205,16 +183,10 @@ class DeviceFacts(ctypes.Structure):
     ]
 
 
-def library_path() -> Path:
-    """Return where the library is: `MLIR_TILE_RUNTIME` if that is set, else in the package."""
-    override = os.environ.get("MLIR_TILE_RUNTIME")
-    return Path(override) if override else library_dir() / "libtile_runtime.so"
-
-
 @functools.cache
 def library() -> ctypes.CDLL:
     """Load the library once; raise `Error` if it is not there."""
-    path = library_path()
+    path = runtime_library()
     try:
         loaded = ctypes.CDLL(str(path))
     except OSError as error:

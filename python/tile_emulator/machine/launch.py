@@ -127,7 +127,8 @@ class Launch:
 
     def _report(self, cluster: Cluster, fault: Fault) -> EmulationError:
         written_later = any(d.written_later for d in cluster.deferred)
-        if cluster.deferred and not written_later and fault.kind in ("deadlock", "limit", "trap"):
+        ends = ("deadlock", "step-limit", "time-limit", "trap")
+        if cluster.deferred and not written_later and fault.kind in ends:
             return self._deferred(cluster)
         return self.located(cluster, fault)
 

@@ -12,9 +12,9 @@ import random
 import time
 from typing import TYPE_CHECKING, Any
 
+from tile_emulator.advice import SECONDS, STEPS
 from tile_emulator.engine.operations import PIECE_BYTES, Operation
 from tile_emulator.errors import Fault
-from tile_emulator.limits import MORE_SECONDS, MORE_STEPS
 from tile_emulator.machine.deadlock import cause, deadlock
 from tile_emulator.machine.mbarrier import MBarrier
 from tile_emulator.machine.warp import BLOCKED, DONE, NEXT, YIELD, Fragment, Warp
@@ -44,15 +44,15 @@ class Budget:
         """Raise Fault when a limit is reached."""
         if self.steps > self.max_steps:
             raise Fault(
-                "limit",
+                "step-limit",
                 f"the launch has run {self.steps} warp instructions, the limit is {self.max_steps}",
-                MORE_STEPS,
+                STEPS,
             )
         if time.monotonic() > self.end:
             raise Fault(
-                "limit",
+                "time-limit",
                 f"the launch has run for {self.max_seconds:g} seconds",
-                MORE_SECONDS,
+                SECONDS,
             )
 
 

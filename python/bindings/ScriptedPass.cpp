@@ -117,6 +117,10 @@ void tile::registerScriptedPass(std::string argument, std::string description,
   registerPass([script] { return std::make_unique<ScriptedPass>(script); });
 }
 
+bool tile::isRegistered(const std::string &argument) {
+  return PassInfo::lookup(argument) || PassPipelineInfo::lookup(argument);
+}
+
 MlirOperation tile::firstUnlowered(MlirOperation root) {
   Operation *found = nullptr;
   unwrap(root)->walk([&](Operation *op) {

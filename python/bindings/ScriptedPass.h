@@ -27,6 +27,9 @@ void registerScriptedPass(std::string argument, std::string description,
                           std::function<bool(MlirOperation)> run,
                           bool changesNothing);
 
+/// Whether MLIR's registry has a pass or a pipeline called `argument`.
+bool isRegistered(const std::string &argument);
+
 /// The first op under `root` of the tile dialect, except for those on layouts,
 /// which tile-expand-layout rewrites; null without one.
 MlirOperation firstUnlowered(MlirOperation root);

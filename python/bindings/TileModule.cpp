@@ -17,6 +17,7 @@
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -290,6 +291,20 @@ NB_MODULE(_tile, m) {
   m.def("parse", &parse, nb::arg("context"), nb::arg("text"), nb::arg("name"),
         "Return the module in `text`, MLIR or bytecode, or None after a "
         "diagnostic, which calls the text `name`.");
+  m.def(
+      "barrier_count",
+      [](MlirType type) -> std::optional<unsigned> {
+        auto group =
+            mlir::dyn_cast<mlir::nvgpu::MBarrierGroupType>(unwrap(type));
+        if (!group)
+          return std::nullopt;
+        return group.getNumBarriers();
+      },
+      nb::arg("type"),
+      "Return how many barriers an nvgpu.mbarrier.group type has, or None for "
+      "another type.");
+  m.def("is_registered", &tile::isRegistered, nb::arg("argument"),
+        "Whether MLIR's registry has a pass or pipeline of this name.");
   m.def("emit_error", &tile::emitError, nb::arg("op"), nb::arg("message"),
         nb::arg("note"),
         "Emit an error at an operation; an empty note is left out.");

@@ -9,22 +9,28 @@ from collections.abc import Iterator
 
 from mlir import ir
 
-from .errors import CompileError, CompileWarning
+from .errors import CompileError, CompileWarning, Diagnostic
 
 
 def compile_error(what: str, error: ir.MLIRError) -> CompileError:
     """Turn MLIR's exception into ours, with each diagnostic and its notes as text."""
-    diagnostics = [text for info in error.error_diagnostics for text in diagnostic_lines(info)]
-    return CompileError("\n".join(diagnostics) or what, diagnostics)
+    diagnostics = [line for info in error.error_diagnostics for line in diagnostic_lines(info)]
+    return CompileError("" if diagnostics else what, diagnostics)
+
+
+def refusal(location: ir.Location, message: str, fix: str) -> CompileError:
+    """Return the error for a program that is refused at `location`, with a note how to mend it."""
+    inner = frames(location)[0]
+    return CompileError(diagnostics=[_line(inner, message), _line(inner, fix, "note")])
 
 
 @contextlib.contextmanager
-def diagnostics_of(context: ir.Context) -> Iterator[list[str]]:
-    """Give a list of what is said in `context`; others hear it too."""
-    said: list[str] = []
+def diagnostics_of(context: ir.Context) -> Iterator[list[list[Diagnostic]]]:
+    """Give a list of the diagnostics in `context`, each with its notes; others hear them too."""
+    said: list[list[Diagnostic]] = []
 
     def note(diagnostic: ir.Diagnostic) -> bool:
-        said.append("\n".join(diagnostic_lines(diagnostic)))
+        said.append(diagnostic_lines(diagnostic))
         return False
 
     handler = context.attach_diagnostic_handler(note)
@@ -34,22 +40,27 @@ def diagnostics_of(context: ir.Context) -> Iterator[list[str]]:
         handler.detach()
 
 
-def warn_of(said: list[str], stacklevel: int) -> None:
-    """Issue a `CompileWarning` for each warning among what was said."""
-    for text in said:
-        if ": warning: " in text.partition("\n")[0]:
-            warnings.warn(text, CompileWarning, stacklevel=stacklevel + 1)
+def warn_of(said: list[list[Diagnostic]], stacklevel: int) -> None:
+    """Issue a `CompileWarning` for each warning among `diagnostics_of` a context."""
+    for lines in said:
+        if lines[0].severity == "warning":
+            warnings.warn("\n".join(lines), CompileWarning, stacklevel=stacklevel + 1)
 
 
-def diagnostic_lines(info: ir.DiagnosticInfo | ir.Diagnostic) -> list[str]:
-    """Return a diagnostic and its notes as lines of `place: severity: message`."""
-    severity = info.severity.name.lower()
+def diagnostic_lines(info: ir.DiagnosticInfo | ir.Diagnostic) -> list[Diagnostic]:
+    """Return a diagnostic and its notes, one line each."""
     inner, *callers = frames(info.location)
-    lines = [f"{place(inner)}: {severity}: {info.message}"]
-    lines += [f"{place(caller)}: note: called from" for caller in callers]
-    # MLIR prints the whole operation before our own notes, which say how to mend it.
+    lines = [_line(inner, info.message, info.severity.name.lower())]
+    lines += [_line(caller, "called from", "note") for caller in callers]
+    # MLIR adds the whole operation as a note. Nothing but its text tells it from our notes.
     notes = [note for note in info.notes if not note.message.startswith("see current operation")]
     return lines + [line for note in notes for line in diagnostic_lines(note)]
+
+
+def _line(at: ir.Location, message: str, severity: str = "error") -> Diagnostic:
+    if at.is_a_file():
+        return Diagnostic.at(at.filename, at.start_line, at.start_col, message, severity)
+    return Diagnostic.elsewhere(place(at), message, severity)
 
 
 def frames(location: ir.Location) -> list[ir.Location]:

@@ -28,6 +28,7 @@ __all__ = [
     "CompileWarning",
     "CompilerCrash",
     "DeviceUnavailable",
+    "Diagnostic",
     "EmulatorError",
     "EmulatorWarning",
     "Error",
@@ -46,10 +47,43 @@ class Error(Exception):
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
-class CompileError(Error):
-    """A stage rejected the program; `diagnostics` holds what it said, in order."""
+class Diagnostic(str):
+    """A diagnostic or note of the compiler as a line of text, `place: severity: message`.
 
-    def __init__(self, message: str, diagnostics: Sequence[str] = ()) -> None:
+    `severity` is "error", "warning", "remark" or "note"; `file`, `line` and `column` are the place,
+    empty and 0 where it is not in a file.
+    """
+
+    severity = "error"
+    file = ""
+    line = 0
+    column = 0
+
+    @classmethod
+    def at(
+        cls, file: str, line: int, column: int, message: str, severity: str = "error"
+    ) -> Diagnostic:
+        """Return the diagnostic for a place in a file."""
+        made = cls(f"{file}:{line}:{column}: {severity}: {message}")
+        made.severity, made.file, made.line, made.column = severity, file, line, column
+        return made
+
+    @classmethod
+    def elsewhere(cls, place: str, message: str, severity: str = "error") -> Diagnostic:
+        """Return the diagnostic for a `place` that is not a position in a file."""
+        made = cls(f"{place}: {severity}: {message}")
+        made.severity = severity
+        return made
+
+
+class CompileError(Error):
+    """A stage rejected the program; `diagnostics` holds what it said, in order.
+
+    They are lines of text with their places, and the text of the error where it has no `message`.
+    """
+
+    def __init__(self, message: str = "", diagnostics: Sequence[Diagnostic] = ()) -> None:
+        message = message or "\n".join(diagnostics)
         super().__init__(message)
         self.diagnostics = list(diagnostics)
 

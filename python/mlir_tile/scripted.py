@@ -182,20 +182,8 @@ def _is_new(argument: str, function: Any, known: Any) -> bool:
     Raises `ValueError` for one that is taken: MLIR would end the process over it.
     """
     module = getattr(function, "__module__", "")
-    taken = argument in _passes or argument in _pipelines
     if known is not None and getattr(known, "__module__", "") == module:
         return False
-    if not taken and module.partition(".")[0] == __name__.partition(".")[0]:
-        return True  # names of this package are new, and asking takes longer than all else here
-    if taken or _is_mlirs(argument):
+    if _tile.is_registered(argument):
         raise ValueError(f"argument must be a new name, got '{argument}', which is registered")
-    return True
-
-
-def _is_mlirs(argument: str) -> bool:
-    with ir.Context():
-        try:
-            PassManager.parse(f"any({argument})")
-        except ValueError as error:
-            return "does not refer to a registered pass" not in str(error)
     return True

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +20,8 @@ from .version import PrintVersion
 
 if TYPE_CHECKING:
     from mlir import ir
+
+    from mlir_tile.errors import CompileError, Diagnostic
 
 DESCRIPTION = """\
 Compile an MLIR module with tile ops and print what leaves a stage:
@@ -155,14 +156,14 @@ def compiled(options: argparse.Namespace) -> str | bytes:
     source = read(options.file)
     lines = source.content.decode(errors="replace").splitlines()
 
-    def with_lines(texts: list[str]) -> str:
-        return "\n".join(with_source(source.named(text), source.name, lines) for text in texts)
+    def with_lines(said: list[Diagnostic]) -> str:
+        return "\n".join(with_source(each, source.name, lines) for each in said)
 
     def show(info: Any) -> bool:
         """Print what is less than an error; errors arrive as exceptions."""
-        texts = diagnostic_lines(info)
-        if "error: " not in texts[0]:
-            print(with_lines(texts), file=sys.stderr)
+        said = diagnostic_lines(info)
+        if said[0].severity != "error":
+            print(with_lines(said), file=sys.stderr)
         return True
 
     with mt.context() as context:
@@ -210,9 +211,10 @@ def printed(module: ir.Module, options: argparse.Namespace) -> str | bytes:
     if options.to in BINARY:
         binaries = chosen(embedded_binaries(lowered), options)
         if len(binaries) > 1:
-            raise mt.CompileError(
-                f"{options.file}: error: a {options.to} holds one gpu.module, got "
-                f"{', '.join(binaries)}; choose one with --module"
+            raise refusal(
+                options.file,
+                f"a {options.to} holds one gpu.module, got {', '.join(binaries)}; choose one with "
+                "--module",
             )
         return next(iter(binaries.values()))
     return f"{lowered}".rstrip("\n") + "\n"
@@ -220,29 +222,31 @@ def printed(module: ir.Module, options: argparse.Namespace) -> str | bytes:
 
 def chosen(found: dict[str, Content], options: argparse.Namespace) -> dict[str, Content]:
     """Return what was compiled of the gpu.module that is asked for, else of all."""
-    import mlir_tile as mt
-
     if not found:
-        raise mt.CompileError(f"{options.file}: error: no gpu.module in it to compile to PTX")
+        raise refusal(options.file, "no gpu.module in it to compile to PTX")
     if options.module is None:
         return found
     if options.module not in found:
-        raise mt.CompileError(
-            f"{options.file}: error: no gpu.module '{options.module}' in it, have: "
-            f"{', '.join(found)}"
+        raise refusal(
+            options.file, f"no gpu.module '{options.module}' in it, have: {', '.join(found)}"
         )
     return {options.module: found[options.module]}
 
 
-def with_source(text: str, source: str, lines: list[str]) -> str:
-    """Add the source line and a mark below the column to `file:line:column: severity: message`."""
-    match = re.match(re.escape(source) + r":(\d+):(\d+): ", text)
-    if not match or not 0 < int(match[1]) <= len(lines):
-        return text
-    line = lines[int(match[1]) - 1]
-    column = int(match[2]) - 1
-    indent = re.sub(r"[^\t]", " ", line[:column])
-    return f"{text}\n{line}\n{indent}^"
+def refusal(file: str, message: str) -> CompileError:
+    """Return the error for what the module in `file` lacks."""
+    from mlir_tile.errors import CompileError, Diagnostic
+
+    return CompileError(diagnostics=[Diagnostic.elsewhere(file, message)])
+
+
+def with_source(said: Diagnostic, source: str, lines: list[str]) -> str:
+    """Add the source line, and a mark below the column, to a diagnostic of the file `source`."""
+    if said.file != source or not 0 < said.line <= len(lines):
+        return said
+    line = lines[said.line - 1]
+    indent = "".join(c if c == "\t" else " " for c in line[: said.column - 1])
+    return f"{said}\n{line}\n{indent}^"
 
 
 def write(output: str, content: str | bytes) -> None:

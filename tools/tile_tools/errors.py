@@ -46,8 +46,7 @@ def _explanation(error: Exception) -> str | None:
     ours = sys.modules.get("mlir_tile.errors")
     if ours is not None and isinstance(error, ours.CompileError):
         # Diagnostics say `place: error: ...` themselves.
-        text = str(error)
-        return text if "error: " in text else f"error: {text}"
+        return str(error) if error.diagnostics else f"error: {error}"
     if isinstance(error, (ValueError, TypeError, Warning)):
         return f"error: {error}"
     for module in (ours, sys.modules.get("tile_emulator.errors")):

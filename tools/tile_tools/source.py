@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from mlir_tile.runtime.executable import Executable
 
-# What MLIR calls text that comes without a name.
-_UNNAMED = "-"
-
 
 @dataclass(frozen=True)
 class Source:
@@ -29,28 +26,14 @@ class Source:
     name: str
     content: bytes
 
-    def named(self, text: str) -> str:
-        """Return a diagnostic of `content` with our name for the file."""
-        if text.startswith(f"{_UNNAMED}:"):
-            return self.name + text.removeprefix(_UNNAMED)
-        return text
-
     def module(self) -> ir.Module:
         """Parse it in the current context; its locations and diagnostics name the file.
 
         Raises `mlir_tile.CompileError` for what is no module.
         """
-        import mlir_tile as mt
+        from mlir_tile.compiler.parsing import parse_named
 
-        try:
-            module = mt.parse(self.content)
-        except mt.CompileError as error:
-            lines = [self.named(line) for line in error.diagnostics]
-            what = "\n".join(lines) or f"{self.name}: error: cannot parse the module"
-            raise mt.CompileError(what, lines) from None
-        if self.name != _UNNAMED:
-            _relocate(module, self.name)
-        return module
+        return parse_named(self.content, self.name)
 
     def program(self) -> Executable | None:
         """Return the program that `Executable.save` wrote; None where it is something else.
@@ -75,25 +58,3 @@ def read(file: str) -> Source:
     # MLIR takes UTF-8 only, which names of files need not be.
     name = file.encode(errors="backslashreplace").decode()
     return Source(name, Path(file).read_bytes())
-
-
-def _relocate(module: ir.Module, name: str) -> None:
-    """Let the locations that the parser made name the file `name`."""
-    from mlir import ir
-
-    def renamed(location: ir.Location) -> ir.Location | None:
-        if not location.is_a_file() or location.filename != _UNNAMED:
-            return None
-        return ir.Location.file(name, location.start_line, location.start_col)
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if location := renamed(op.location):
-            op.location = location
-        for region in op.regions:
-            for block in region:
-                for argument in block.arguments:
-                    if location := renamed(argument.location):
-                        argument.set_location(location)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)

@@ -16,8 +16,10 @@ def begin() -> None:
 
 def format_warning(message: Warning | str, *where: object, **line: object) -> str:
     """Return a warning as tools print it: where in our sources it was raised is left out."""
-    # The compiler's own say `place: warning: ...`.
-    return f"{message}\n" if "warning: " in str(message) else f"warning: {message}\n"
+    # The compiler's own say `place: warning: ...`. Who has not imported the class warns of none.
+    errors = sys.modules.get("mlir_tile.errors")
+    is_compilers = errors is not None and isinstance(message, errors.CompileWarning)
+    return f"{message}\n" if is_compilers else f"warning: {message}\n"
 
 
 def end_on_interrupt() -> None:

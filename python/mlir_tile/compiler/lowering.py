@@ -10,8 +10,7 @@ from mlir import ir
 
 from .. import validation
 from ..binaries import KERNEL_TABLE
-from ..diagnostics import compile_error, place
-from ..errors import CompileError
+from ..diagnostics import compile_error, refusal
 from ..passes import to_binary
 from ..scripted import run_passes
 from .kernel_table import kernel_table
@@ -97,13 +96,12 @@ def _check_no_nested_kernels(module: ir.Operation) -> None:
     nested: list[ir.Operation] = []
     module.walk(visit, ir.WalkOrder.PRE_ORDER)
     for op in nested:
-        at = place(op.location)
-        said = [
-            f"{at}: error: 'gpu.module' op {op.attributes['sym_name']} must lie in the outermost "
-            f"module to be compiled, got one in '{op.parent.operation.name}'",
-            f"{at}: note: move it, and what calls its kernels, there",
-        ]
-        raise CompileError("\n".join(said), said)
+        raise refusal(
+            op.location,
+            f"'gpu.module' op {op.attributes['sym_name']} must lie in the outermost module to be "
+            f"compiled, got one in '{op.parent.operation.name}'",
+            "move it, and what calls its kernels, there",
+        )
 
 
 def checked(chip: object, features: object, opt_level: object, line_info: object) -> int:

@@ -12,7 +12,7 @@ from mlir import ir
 from .. import _tile
 from ..contexts import one_thread
 from ..diagnostics import diagnostic_lines
-from ..errors import CompileError
+from ..errors import CompileError, Diagnostic
 
 
 def parse(text: str | bytes) -> ir.Module:
@@ -21,7 +21,7 @@ def parse(text: str | bytes) -> ir.Module:
     Raises `CompileError` with the diagnostics of the parser and the verifier, `RuntimeError` where
     there is no context.
     """
-    return _parsed(text.encode() if isinstance(text, str) else text, "-")
+    return parse_named(text.encode() if isinstance(text, str) else text, "-")
 
 
 def parse_file(path: str | os.PathLike[str]) -> ir.Module:
@@ -31,11 +31,14 @@ def parse_file(path: str | os.PathLike[str]) -> ir.Module:
     """
     # MLIR takes UTF-8 only, which names of files need not be.
     name = os.fspath(path).encode(errors="backslashreplace").decode()
-    return _parsed(Path(path).read_bytes(), name)
+    return parse_named(Path(path).read_bytes(), name)
 
 
-def _parsed(content: bytes, name: str) -> ir.Module:
-    """Return the module in `content`, whose locations and diagnostics call it `name`."""
+def parse_named(content: bytes, name: str) -> ir.Module:
+    """Parse the module in `content`, whose locations and diagnostics call it `name`.
+
+    Raises as `parse` does.
+    """
     current = ir.Context.current
     if current is None:
         raise RuntimeError(
@@ -46,7 +49,7 @@ def _parsed(content: bytes, name: str) -> ir.Module:
         _check_strings(content, name, is_text)
         _check_numbers(content, name)
         _check_nesting(content, name)
-    said: list[str] = []
+    said: list[Diagnostic] = []
 
     def note(diagnostic: ir.Diagnostic) -> bool:
         is_error: bool = diagnostic.severity == ir.DiagnosticSeverity.ERROR
@@ -55,7 +58,8 @@ def _parsed(content: bytes, name: str) -> ir.Module:
                 said.extend(diagnostic_lines(diagnostic))
             except (RuntimeError, UnicodeError) as error:
                 # The bindings can make no `str` of the text.
-                said.append(f"{name}: error: cannot be parsed, nor said why: {error}")
+                why = f"cannot be parsed, nor said why: {error}"
+                said.append(Diagnostic.elsewhere(name, why))
         return is_error
 
     handler = current.attach_diagnostic_handler(note)
@@ -66,7 +70,7 @@ def _parsed(content: bytes, name: str) -> ir.Module:
         handler.detach()
     if module is None:
         what = "the module" if name == "-" else name
-        raise CompileError("\n".join(said) or f"cannot parse {what}", said)
+        raise CompileError("" if said else f"cannot parse {what}", said)
     if not is_text:
         printed = module.operation.get_asm(enable_debug_info=True)
         _check_strings(printed.encode(), name, is_text)
@@ -93,10 +97,10 @@ def _check_strings(text: bytes, name: str, is_text: bool) -> None:
             rule = "text in a module must be UTF-8"
         else:
             continue
-        line = text.count(b"\n", 0, string.start()) + 1
-        at = f"{name}:{line}:{len(before) + 1}" if is_text else name
-        error = f"{at}: error: {rule}, got {string[0].decode(errors='backslashreplace')}"
-        raise CompileError(error, [error])
+        message = f"{rule}, got {string[0].decode(errors='backslashreplace')}"
+        if not is_text:
+            raise CompileError(diagnostics=[Diagnostic.elsewhere(name, message)])
+        raise _error(text, name, string.start(), message)
 
 
 def _is_utf8(content: bytes) -> bool:
@@ -112,37 +116,36 @@ def _check_numbers(text: bytes, name: str) -> None:
     for number in _LONG_NUMBER.finditer(text):
         begin = text.rfind(b"\n", 0, number.start()) + 1
         if b"//" not in text[begin : number.start()]:
-            line = text.count(b"\n", 0, number.start()) + 1
-            error = (
-                f"{name}:{line}:{number.start() - begin + 1}: error: number must have at most "
-                f"{_MOST_DIGITS} digits, got {len(number[0])}"
-            )
-            raise CompileError(error, [error])
+            message = f"number must have at most {_MAX_DIGITS} digits, got {len(number[0])}"
+            raise _error(text, name, number.start(), message)
 
 
 def _check_nesting(text: bytes, name: str) -> None:
     """Raise `CompileError` for nesting that makes upstream's parser run out of stack."""
-    if sum(map(text.count, _OPEN)) <= _MOST_BRACKETS:
+    if sum(map(text.count, _OPEN)) <= _MAX_BRACKETS:
         return
     depth = 0
     for token in _BRACKET.finditer(text):
         depth += (token[0] in _OPEN) - (token[0] in _CLOSED)
-        if depth > _MOST_BRACKETS:
-            begin = text.rfind(b"\n", 0, token.start()) + 1
-            line = text.count(b"\n", 0, token.start()) + 1
-            error = (
-                f"{name}:{line}:{token.start() - begin + 1}: error: nesting must be at most "
-                f"{_MOST_BRACKETS} brackets deep"
-            )
-            raise CompileError(error, [error])
+        if depth > _MAX_BRACKETS:
+            message = f"nesting must be at most {_MAX_BRACKETS} brackets deep"
+            raise _error(text, name, token.start(), message)
 
 
-_MOST_BRACKETS = 1000
+def _error(text: bytes, name: str, offset: int, message: str) -> CompileError:
+    """Return the error at byte `offset` of `text`, which is called `name`."""
+    line = text.count(b"\n", 0, offset) + 1
+    column = offset - text.rfind(b"\n", 0, offset)
+    return CompileError(diagnostics=[Diagnostic.at(name, line, column, message)])
+
+
+# Upstream's parser has neither limits nor a lexer to be asked: these read its tokens.
+_MAX_BRACKETS = 1000
 _OPEN, _CLOSED = (b"[", b"{", b"<"), (b"]", b"}", b">")
 # A string or a comment, angles that are no brackets, or a bracket.
 _BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|//[^\n]*|->|[<>]=|[][{}<>]')
-_MOST_DIGITS = 1000
-_LONG_NUMBER = re.compile(rb"(?<![\w.\"])\d{%d,}" % (_MOST_DIGITS + 1))
+_MAX_DIGITS = 1000
+_LONG_NUMBER = re.compile(rb"(?<![\w.\"])\d{%d,}" % (_MAX_DIGITS + 1))
 _BYTECODE = b"ML\xefR"
 _STRING = re.compile(rb'"((?:[^"\\\n]|\\.)*)"')
 _ESCAPE = re.compile(rb"\\(?:([0-9a-fA-F]{2})|(.))")

@@ -7,7 +7,6 @@ Every argument is checked before any op is made: a call that raises leaves the I
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from mlir import ir
 from mlir._mlir_libs import _mlir
 from mlir.dialects import arith
 
+from .. import _tile
 from ..validation import is_int, wrong_type
 from ._tile_enum_gen import Issue, Scope
 
@@ -155,12 +155,9 @@ class BarrierOperands:
         expected = "a group of mbarriers, or (group, index)"
         group, index = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
         self.group = value_of("barrier", expected, group)
-        text = str(self.group.type)
-        if not text.startswith("!nvgpu.mbarrier.group<"):
+        count = _tile.barrier_count(self.group.type)
+        if count is None:
             raise wrong_type("barrier", expected, self.group)
-        # Upstream prints no count of 1, and has no accessor for it.
-        printed = re.search(r"num_barriers = (\d+)", text)
-        count = int(printed[1]) if printed else 1
         if index is None and count != 1:
             raise TypeError(f"barrier must be (group, index), got a group of {count} alone")
         context = self.group.context

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from mlir import ir
 
+from mlir_tile.diagnostics import refusal
 from mlir_tile.errors import CompileError
 from mlir_tile.native.c_types import Passed, passed_as
 from mlir_tile.native.object_file import ENTRY_PREFIX
@@ -97,17 +98,19 @@ def _functions(module: ir.Module) -> Iterator[Function]:
         name = ir.StringAttr(op.attributes["sym_name"]).value
         function_type = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-            raise _refusal(op, f"@{name} must have a name that C can spell", "rename it")
+            raise refusal(op.location, f"@{name} must have a name that C can spell", "rename it")
         if re.match(_RESERVED, name):
-            raise _refusal(op, f"@{name} must leave tile_{name} to the library", "rename it")
+            raise refusal(
+                op.location, f"@{name} must leave tile_{name} to the library", "rename it"
+            )
         arguments = tuple(
             _passed(op, type, f"argument {number} of @{name}")
             for number, type in enumerate(function_type.inputs)
         )
         results = [_passed(op, type, f"the result of @{name}") for type in function_type.results]
         if len(results) > 1:
-            raise _refusal(
-                op,
+            raise refusal(
+                op.location,
                 f"@{name} must have one result at most, got {len(results)}",
                 "return through memref arguments",
             )
@@ -119,15 +122,7 @@ def _passed(op: ir.OpView, type: ir.Type, what: str) -> Passed:
     try:
         return passed_as(type)
     except ValueError as error:
-        raise _refusal(op, f"{what} {error}", "change the type in the function") from None
-
-
-def _refusal(op: ir.OpView, message: str, fix: str) -> CompileError:
-    from mlir_tile.diagnostics import place
-
-    where = place(op.operation.location)
-    lines = [f"{where}: error: {message}", f"{where}: note: {fix}"]
-    return CompileError("\n".join(lines), lines)
+        raise refusal(op.location, f"{what} {error}", "change the type in the function") from None
 
 
 def _declaration(function: Function) -> str:

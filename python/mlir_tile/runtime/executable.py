@@ -22,7 +22,7 @@ from mlir import ir
 from mlir.dialects import gpu
 from mlir.execution_engine import ExecutionEngine
 
-from mlir_tile.errors import CompileError, Error, KernelTimeout
+from mlir_tile.errors import CompileError, Diagnostic, Error, KernelTimeout
 from mlir_tile.runtime.devices import resolve_device
 from mlir_tile.runtime.emulation import run_emulated
 from mlir_tile.runtime.kernel import DEFAULT, Kernel, KernelImage, Settings
@@ -259,19 +259,19 @@ class Executable:
         libraries = _runner_libraries(self._module)
         self._missing = _missing_symbols(self._module, libraries)
         module = _without(self._module, self._missing) if self._missing else self._module
-        diagnostics: list[str] = []
+        said: list[str] = []
 
         def keep(diagnostic: ir.Diagnostic) -> bool:
-            diagnostics.append(str(diagnostic))
+            said.append(str(diagnostic))
             return True
 
         handler = self._module.context.attach_diagnostic_handler(keep)
         try:
             engine = ExecutionEngine(module, opt_level=self._opt_level, shared_libs=libraries)
         except RuntimeError as error:
-            reason = "; ".join(diagnostics) or str(error)
+            reason = f"cannot be compiled: {'; '.join(said) or error}"
             raise CompileError(
-                f"the host code cannot be compiled: {reason}", diagnostics
+                diagnostics=[Diagnostic.elsewhere("the host code", reason)]
             ) from error
         finally:
             handler.detach()

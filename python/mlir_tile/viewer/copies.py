@@ -15,7 +15,7 @@ from mlir import ir
 from .._tile import LayoutAttr, element_bits
 from ..compiler.parsing import parse
 from ..diagnostics import compile_error, diagnostic_lines, place
-from ..errors import CompileError
+from ..errors import CompileError, Diagnostic
 from ..passes import to_binary
 from ..scripted import run_passes
 from . import notation
@@ -81,7 +81,7 @@ def analyzed(module: ir.Module) -> list[Copy]:
         except ir.MLIRError:
             if len(said) != len(ops):
                 raise CompileError(
-                    "\n".join(t for s in said for t in diagnostic_lines(s))
+                    diagnostics=[line for each in said for line in diagnostic_lines(each)]
                 ) from None
         finally:
             handler.detach()
@@ -159,6 +159,8 @@ def between(
         (copy,) = analyzed(parse(text))
     except CompileError as error:
         # The places are those of a text that nobody wrote.
-        lines = [re.sub(r"^\S*?:\d+:\d+: ", "", line) for line in str(error).splitlines()]
-        raise CompileError("\n".join(lines), lines) from None
+        lines = [
+            Diagnostic(re.sub(r"^\S*?:\d+:\d+: ", "", line)) for line in str(error).splitlines()
+        ]
+        raise CompileError(diagnostics=lines) from None
     return replace(copy, where="")

@@ -324,8 +324,6 @@ def test_host_code_that_cannot_be_compiled_says_why(fake) -> None:
     with ir.Context():
         module = ir.Module.parse("func.func @main() attributes {llvm.emit_c_interface} { return }")
         program = Executable(module, {}, {"main": []})
-        with pytest.raises(
-            CompileError, match="host code: error: cannot be compiled"
-        ) as caught:
+        with pytest.raises(CompileError, match="host code: error: cannot be compiled") as caught:
             program.invoke("main", device="cuda")
         assert caught.value.diagnostics

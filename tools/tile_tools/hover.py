@@ -9,6 +9,7 @@ import inspect
 import json
 import re
 
+# The server shows text alone: what it has of the op is how it prints.
 SHOWN_OP = re.compile(r'"(\w+)\.([\w.]+)"')
 
 

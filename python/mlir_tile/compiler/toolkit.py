@@ -104,6 +104,7 @@ def _release(ptxas: Path) -> tuple[int, int]:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CompileError(f"{ptxas} does not run: {error}") from None
+    # A toolkit tells its release in no other way.
     match = re.search(r"\brelease (\d+)\.(\d+)\b", done.stdout)
     if done.returncode or not match:
         said = (done.stderr or done.stdout).strip() or f"exit status {done.returncode}"

@@ -3,20 +3,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from mlir import ir
 
-# Numbers that C cannot count with are their bits.
-_ELEMENTS = {
-    "i1": "bool",
-    "index": "int64_t",
-    "f64": "double",
-    "f32": "float",
-    "f16": "uint16_t",
-    "bf16": "uint16_t",
-}
+from mlir_tile.elements import ELEMENTS, signless
+
 # What a register holds in the same way for LLVM and C. An f16 does not.
 _SCALARS = ("i1", "i8", "i16", "i32", "i64", "index", "f32", "f64")
 
@@ -76,13 +68,10 @@ def passed_as(type: ir.Type) -> Passed:
 def element_of(type: ir.Type) -> str:
     """Return the C type of the elements of a memref."""
     text = str(type)
-    if text in _ELEMENTS:
-        return _ELEMENTS[text]
-    if match := re.fullmatch(r"(si|ui|i)(8|16|32|64)", text):
-        return f"{'u' if match[1] == 'ui' else ''}int{match[2]}_t"
-    if re.fullmatch(r"f8E\w+", text):
-        return "uint8_t"
-    raise ValueError(f"must have elements that C can address, got {text}")
+    name = text if text in ELEMENTS else signless(text)
+    if name not in ELEMENTS:
+        raise ValueError(f"must have elements that C can address, got {text}")
+    return ELEMENTS[name].c
 
 
 def _memref(type: ir.MemRefType) -> Passed:
@@ -112,9 +101,10 @@ def _memref(type: ir.MemRefType) -> Passed:
             checks.append(
                 f"({{0}}.sizes[{dimension}] < 2 || {{0}}.strides[{dimension}] == {stride})"
             )
-    name = f"{type.element_type}_{type.rank}d"
-    bits = ", each the bits of one" if element.startswith("uint") and "ui" not in text else ""
-    note = f", elements in {element}{bits}" if bits else ""
+    name = str(type.element_type)
+    is_bits = name in ELEMENTS and ELEMENTS[name].is_float and name not in _SCALARS
+    note = f", elements in {element}, each the bits of one" if is_bits else ""
+    name = f"{name}_{type.rank}d"
     return Passed(
         text,
         f"tile_memref_{name} ",

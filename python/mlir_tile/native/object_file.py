@@ -49,7 +49,9 @@ def keep_entries(module: ir.Operation) -> list[str]:
     """Make everything that `module` defines local but its C interface, and return those names."""
     entries = []
     with module.context:
-        internal = ir.Attribute.parse("#llvm.linkage<internal>")
+        internal, external = (
+            ir.Attribute.parse(f"#llvm.linkage<{linkage}>") for linkage in ("internal", "external")
+        )
         for op in module.regions[0].blocks[0]:
             kind, attributes = op.operation.name, op.operation.attributes
             if kind not in ("llvm.func", "llvm.mlir.global"):
@@ -59,7 +61,7 @@ def keep_entries(module: ir.Operation) -> list[str]:
             if kind == "llvm.func" and name.startswith(ENTRY_PREFIX):
                 if is_defined:
                     entries.append(name)
-            elif is_defined and str(attributes["linkage"]) == "#llvm.linkage<external>":
+            elif is_defined and attributes["linkage"] == external:
                 attributes["linkage"] = internal
     return entries
 
@@ -67,6 +69,7 @@ def keep_entries(module: ir.Operation) -> list[str]:
 @functools.cache
 def _host_triple() -> str:
     """Return what LLVM calls this machine."""
+    # The wheel has no other way to ask.
     said = _run("llc", ["--version"], b"").decode(errors="replace")
     match = re.search(r"Default target: (\S+)", said)
     if not match:

@@ -11,28 +11,15 @@ import ctypes
 from dataclasses import dataclass, field
 from typing import Any
 
+from mlir_tile.elements import ELEMENTS
+
 __all__ = ["CUDA", "CUDA_MANAGED", "Content", "Exporter", "read_capsule"]
 
 CUDA = 2
 CUDA_MANAGED = 13
 _READ_ONLY, _IS_COPIED = 1, 2
 
-_INTEGER, _UNSIGNED, _FLOAT, _BFLOAT, _BOOL = 0, 1, 2, 4, 6
-_ELEMENTS = {
-    **{(_INTEGER, bits): f"i{bits}" for bits in (8, 16, 32, 64)},
-    **{(_UNSIGNED, bits): f"ui{bits}" for bits in (8, 16, 32, 64)},
-    **{(_FLOAT, bits): f"f{bits}" for bits in (16, 32, 64)},
-    (_BFLOAT, 16): "bf16",
-    (_BOOL, 8): "i1",
-    (7, 8): "f8E3M4",
-    (8, 8): "f8E4M3",
-    (9, 8): "f8E4M3B11FNUZ",
-    (10, 8): "f8E4M3FN",
-    (11, 8): "f8E4M3FNUZ",
-    (12, 8): "f8E5M2",
-    (13, 8): "f8E5M2FNUZ",
-    (14, 8): "f8E8M0FNU",
-}
+_ELEMENTS = {(element.dlpack, 8 * element.bytes): name for name, element in ELEMENTS.items()}
 
 
 class _Tensor(ctypes.Structure):

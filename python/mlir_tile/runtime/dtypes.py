@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from mlir_tile.elements import ELEMENTS, signless
+
 __all__ = [
-    "NUMPY_ELEMENTS",
     "dtype_of",
     "element_bytes",
     "element_dtypes",
     "element_of",
+    "is_extension",
     "is_same_element",
     "is_same_name",
 ]
@@ -24,54 +26,29 @@ _ml_dtypes: Any = None
 if importlib.util.find_spec("ml_dtypes"):
     _ml_dtypes = importlib.import_module("ml_dtypes")
 
-_NUMPY = {
-    "i1": np.bool_,
-    "i8": np.int8,
-    "i16": np.int16,
-    "i32": np.int32,
-    "i64": np.int64,
-    "index": np.int64,
-    "f16": np.float16,
-    "f32": np.float32,
-    "f64": np.float64,
-}
-NUMPY_ELEMENTS = frozenset(_NUMPY)
-_ML_DTYPES = {
-    "bf16": "bfloat16",
-    "f8E5M2": "float8_e5m2",
-    "f8E4M3": "float8_e4m3",
-    "f8E4M3FN": "float8_e4m3fn",
-    "f8E5M2FNUZ": "float8_e5m2fnuz",
-    "f8E4M3FNUZ": "float8_e4m3fnuz",
-    "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
-    "f8E3M4": "float8_e3m4",
-    "f8E8M0FNU": "float8_e8m0fnu",
-}
-_WIDE_ML_DTYPES = {"bf16": 2}  # the others have a byte
-_BY_DTYPE = {np.dtype(dtype).name: name for name, dtype in _NUMPY.items() if name != "index"}
-_BY_DTYPE |= {f"uint{bits}": f"ui{bits}" for bits in (8, 16, 32, 64)}
-_BY_DTYPE |= {dtype: name for name, dtype in _ML_DTYPES.items()}
+_BY_DTYPE = {element.numpy: name for name, element in ELEMENTS.items() if name != "index"}
 _REQUIRED: Any = object()
 
 
 def element_dtypes() -> dict[str, Any]:
     """Return the dtypes of the element types that there are some for here."""
-    dtypes = {name: dtype_of(name, None) for name in (*_NUMPY, *_ML_DTYPES)}
+    dtypes = {name: dtype_of(name, None) for name in ELEMENTS if name == signless(name)}
     return {name: dtype for name, dtype in dtypes.items() if dtype is not None}
 
 
 def dtype_of(element: str, default: Any = _REQUIRED) -> Any:
-    """Return the NumPy dtype of an MLIR element type; `ValueError`, or `default`, without one."""
-    signless = element[1:] if element[:2] in ("si", "ui") else element
-    if signless in _NUMPY:
-        return np.dtype(_NUMPY[signless])
-    if element in _ML_DTYPES and _ml_dtypes is not None:
-        found = getattr(_ml_dtypes, _ML_DTYPES[element], None)
-        if found is not None:
-            return np.dtype(found)
+    """Return the NumPy dtype of an MLIR element type; `ValueError`, or `default`, without one.
+
+    An integer has that with a sign, whichever its own is.
+    """
+    known = ELEMENTS.get(signless(element))
+    if known is not None and not known.is_extension:
+        return np.dtype(known.numpy)
+    if known is not None and hasattr(_ml_dtypes, known.numpy):
+        return np.dtype(getattr(_ml_dtypes, known.numpy))
     if default is not _REQUIRED:
         return default
-    if element in _ML_DTYPES:
+    if known is not None:
         raise ValueError(f"element type {element} needs the package ml_dtypes")
     raise ValueError(f"element type {element} has no NumPy dtype")
 
@@ -87,15 +64,18 @@ def element_bytes(element: str) -> int | None:
     None also for i4 and the like: host code reads a whole byte for one and takes its upper half to
     be zero, which `ml_dtypes.int4`, that extends the sign, does not keep to.
     """
-    if element in _ML_DTYPES:
-        return _WIDE_ML_DTYPES.get(element, 1)
-    dtype = dtype_of(element, None)
-    return None if dtype is None else int(dtype.itemsize)
+    known = ELEMENTS.get(signless(element))
+    return None if known is None else known.bytes
+
+
+def is_extension(element: str) -> bool:
+    """Whether only ml_dtypes has a dtype for an element type."""
+    return element in ELEMENTS and ELEMENTS[element].is_extension
 
 
 def is_same_name(given: str, element: str) -> bool:
     """Whether `given`, an element type by MLIR's name, is `element` but for signs."""
-    wanted, have = (name[1:] if name[:2] in ("si", "ui") else name for name in (element, given))
+    wanted, have = signless(element), signless(given)
     wanted = "i64" if wanted == "index" else wanted
     return have == wanted or (wanted == "i1" and have == "i8")
 
@@ -107,7 +87,7 @@ def is_same_element(dtype: np.dtype[Any], element: str) -> bool:
         return True
     if not dtype.isnative:
         return False
-    if element in _ML_DTYPES and dtype.kind == "V" and dtype.fields is None:
+    if is_extension(element) and dtype.kind == "V" and dtype.fields is None:
         return bool(dtype.itemsize == expected.itemsize)  # how .npy files hold such a type
     is_bit = element == "i1" and dtype in (np.dtype(np.int8), np.dtype(np.uint8))
     is_unsigned = dtype.kind == "u" and expected.kind == "i" and dtype.itemsize == expected.itemsize

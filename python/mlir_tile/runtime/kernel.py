@@ -330,7 +330,8 @@ class BoundKernel:
     def _device(self, devices: dict[int, int | None]) -> int:
         """Return the one device of all tensors; without any, that of the kernel."""
         kernel = self._kernel
-        chosen = resolve_device(kernel.device) if kernel.device.startswith("cuda:") else None
+        is_named = kernel.device not in ("auto", "cuda")
+        chosen = resolve_device(kernel.device) if is_named else None
         because = f'as device="{kernel.device}" says'
         for number, device in devices.items():
             if chosen is not None and device not in (None, chosen):

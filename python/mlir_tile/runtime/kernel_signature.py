@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from mlir import ir
 
@@ -12,9 +11,6 @@ from mlir_tile.binaries import KERNEL_TABLE
 from mlir_tile.runtime.signature import Argument, MemRef, is_unranked, parse_argument
 
 __all__ = ["KernelSignature", "kernel_signatures"]
-
-# As memory spaces of arguments, where device code finds global memory.
-_GLOBAL_SPACES = ("", "0", "1", "#gpu.address_space<global>")
 
 
 @dataclass(frozen=True)
@@ -69,8 +65,9 @@ def _signature(named: ir.NamedAttribute) -> KernelSignature:
     return KernelSignature(named.name, tuple(arguments), block, front, cluster=cluster, grid=grid)
 
 
-def _is_global(given: Any) -> bool:
-    if not isinstance(given, ir.MemRefType):
-        return True
-    space = given.memory_space
-    return space is None or str(space).split(" : ")[0] in _GLOBAL_SPACES
+def _is_global(given: ir.Type) -> bool:
+    """Whether an argument is no memref outside of global memory, as device code finds it."""
+    space = given.memory_space if isinstance(given, ir.MemRefType) else None
+    if isinstance(space, ir.IntegerAttr):
+        return space.value in (0, 1)
+    return space is None or space == ir.Attribute.parse("#gpu.address_space<global>")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,12 +19,13 @@ import numpy as np
 import numpy.typing as npt
 from mlir import ir
 
+from mlir_tile.elements import ELEMENTS
 from mlir_tile.runtime.dlpack import Exporter
 from mlir_tile.runtime.dtypes import (
-    NUMPY_ELEMENTS,
     dtype_of,
     element_bytes,
     element_of,
+    is_extension,
     is_same_element,
 )
 from mlir_tile.runtime.tensors import owner_of
@@ -54,7 +54,7 @@ class Scalar:
             raise TypeError(f"{where} cannot be passed: {error}") from None
         if isinstance(value, np.ndarray) and value.ndim == 0:
             value = value[()]
-        if self.element[0] == "f" or self.element.startswith("bf"):
+        if self.element in ELEMENTS and ELEMENTS[self.element].is_float:
             number = self._float(value, dtype, where)
         else:
             number = self._integer(value, dtype, where)
@@ -242,12 +242,13 @@ class Signature:
         given = [*types, *results]
         context = next((t.context for t in given if isinstance(t, ir.Type)), None) or ir.Context()
         with context:
-            parsed = [parse_argument(each) for each in given]
-        for number, (each, text) in enumerate(zip(parsed, given, strict=True)):
+            mlir_types = [ir.Type.parse(each) if isinstance(each, str) else each for each in given]
+            parsed = [parse_argument(each) for each in mlir_types]
+        for number, (each, type_) in enumerate(zip(parsed, mlir_types, strict=True)):
             if number < len(types) and each is None:
-                return cls(name, (), unsupported=f"argument {number} has type {text}{_why(text)}")
+                return cls(name, (), unsupported=f"argument {number} has type {type_}{_why(type_)}")
             if number >= len(types) and (each is None or is_unranked(each)):
-                return cls(name, (), unsupported=f"it returns {text}; pass memrefs as arguments")
+                return cls(name, (), unsupported=f"it returns {type_}; pass memrefs as arguments")
         found = tuple(each for each in parsed if each is not None)
         return cls(name, found[: len(types)], found[len(types) :])
 
@@ -287,9 +288,10 @@ def signatures_of(module: ir.Module | ir.OpView) -> dict[str, Signature]:
     return signatures
 
 
-def _why(given: Any) -> str:
-    """Return the reason why Python cannot pass an MLIR type, if it is not plain."""
-    if re.search(r"(^|x|<)[su]?i[2-7]\b", str(given)):
+def _why(given: ir.Type) -> str:
+    """Return the reason why Python cannot pass a type, if it is not plain."""
+    element = getattr(given, "element_type", given)
+    if isinstance(element, ir.IntegerType) and 1 < element.width < 8:
         return ", and no array has integers of less than a byte as host code reads them"
     return ""
 
@@ -299,16 +301,15 @@ def is_unranked(argument: Argument) -> bool:
     return isinstance(argument, MemRef) and argument.shape is None
 
 
-def parse_argument(given: Any) -> Argument | None:
-    """Return the argument for an MLIR type or its text; None if Python cannot pass it."""
-    parsed = ir.Type.parse(given) if isinstance(given, str) else given
-    text = str(parsed)
-    if isinstance(parsed, ir.UnrankedMemRefType):
-        element = str(parsed.element_type)
+def parse_argument(given: ir.Type) -> Argument | None:
+    """Return the argument for an MLIR type; None if Python cannot pass it."""
+    text = str(given)
+    if isinstance(given, ir.UnrankedMemRefType):
+        element = str(given.element_type)
         return MemRef(text, element, None, (), 0) if element_bytes(element) else None
-    if not isinstance(parsed, ir.MemRefType):
+    if not isinstance(given, ir.MemRefType):
         return Scalar(text) if element_bytes(text) else None
-    memref = parsed
+    memref = given
     element = str(memref.element_type)
     if not element_bytes(element):
         return None
@@ -360,7 +361,7 @@ def _host_array(value: Any, where: str, wanted: MemRef) -> npt.NDArray[Any]:
 def _torch_on_host(tensor: Any) -> npt.NDArray[Any]:
     """Return PyTorch's own view, as older versions export DLPack that NumPy takes as read-only."""
     element = element_of(str(tensor.dtype).removeprefix("torch."))
-    if dtype_of(element, None) is None or element in NUMPY_ELEMENTS:
+    if dtype_of(element, None) is None or not is_extension(element):
         return tensor.numpy()  # type: ignore[no-any-return]
     torch, dtype = sys.modules["torch"], dtype_of(element)
     bits = tensor.view(torch.int16 if dtype.itemsize == 2 else torch.uint8)

@@ -9,7 +9,6 @@ is imported here.
 from __future__ import annotations
 
 import ctypes
-import re
 import sys
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -110,7 +109,7 @@ def _torch(tensor: Any, where: str) -> Tensor:
         raise _on_host(tensor, where)
     if tensor.device.type != "cuda":
         raise TypeError(f"{where} must be a CUDA tensor, got one on {tensor.device}")
-    if str(tensor.layout) != "torch.strided":
+    if tensor.layout != sys.modules["torch"].strided:
         raise TypeError(f"{where} must be a strided tensor, got {tensor.layout}")
     if tensor.requires_grad:
         raise TypeError(f"{where} must not require a gradient, as kernels have none; detach() it")
@@ -163,13 +162,12 @@ def _interface(described: dict[str, Any], where: str, driver: int) -> Tensor:
     typestr, shape = described["typestr"], tuple(described["shape"])
     if described.get("mask") is not None:
         raise TypeError(f"{where} must not have a mask")
-    match = re.fullmatch(r"([<|])([biuf])(\d+)", typestr)
-    if match is None:
+    dtype = np.dtype(typestr)
+    if dtype.kind not in "biuf" or not dtype.isnative:
         raise TypeError(f"{where} has elements of type '{typestr}', which no memref holds")
-    size = int(match[3])
-    element = element_of(np.dtype(typestr).name)
+    element = element_of(dtype.name)
     given = described.get("strides")
-    strides = dense(shape) if given is None else _whole(given, size)
+    strides = dense(shape) if given is None else _whole(given, dtype.itemsize)
     device = None
     if 0 not in shape or pointer:
         ordinal = ctypes.c_int()

@@ -73,11 +73,14 @@ class Temporary(Dlpack):
         return self._exported() is not None
 
 
+STRIDED = object()
+
+
 class TorchTensor:
     """Has what is asked of a `torch.Tensor`."""
 
     requires_grad = False
-    layout = "torch.strided"
+    layout = STRIDED
 
     def __init__(self, array: Array, device: int = 0) -> None:
         self.array = array
@@ -120,6 +123,7 @@ class Streams:
         """Return what stands for the libraries in `sys.modules`."""
         torch: Any = ModuleType("torch")
         torch.Tensor = TorchTensor
+        torch.strided = STRIDED
         torch._C = SimpleNamespace(_cuda_getCurrentRawStream=self.torch.__getitem__)
         cupy: Any = ModuleType("cupy")
         cupy.ndarray = CupyArray

@@ -2,10 +2,10 @@
 #include "lib/Transforms/Passes.h"
 
 #include "dialect/TileDialect.h"
-#include "lib/Analysis/Bounds.h"
-#include "lib/Analysis/CommonRuns.h"
-#include "lib/Analysis/ValueFacts.h"
-#include "lib/Analysis/Variant.h"
+#include "lib/Facts/ValueFacts.h"
+#include "lib/Plan/Bounds.h"
+#include "lib/Plan/CommonRuns.h"
+#include "lib/Plan/Variant.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

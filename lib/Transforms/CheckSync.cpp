@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "lib/Analysis/BarrierCounts.h"
-#include "lib/Analysis/BarrierInits.h"
-#include "lib/Analysis/SyncFlow.h"
-#include "lib/Analysis/TransactionBytes.h"
-#include "lib/Analysis/UnfencedUses.h"
+#include "lib/Sync/BarrierCounts.h"
+#include "lib/Sync/BarrierInits.h"
+#include "lib/Sync/SyncFlow.h"
+#include "lib/Sync/TransactionBytes.h"
+#include "lib/Sync/UnfencedUses.h"
 #include "lib/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialect/ElementSize.h"
-#include "lib/Analysis/Tile.h"
 #include "lib/Layout/Algebra.h"
+#include "lib/Plan/Tile.h"
 #include "lib/Transforms/ExpandLayout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -2,7 +2,7 @@
 #include "lib/Transforms/FlattenDeclarations.h"
 
 #include "dialect/ElementSize.h"
-#include "lib/Analysis/Tile.h"
+#include "lib/Plan/Tile.h"
 #include "lib/Transforms/ExpandLayout.h"
 #include "lib/Transforms/LowerSubbyteElements.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "lib/Analysis/ProxyFlow.h"
-#include "lib/Analysis/SyncFlow.h"
+#include "lib/Sync/ProxyFlow.h"
+#include "lib/Sync/SyncFlow.h"
 #include "lib/Transforms/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

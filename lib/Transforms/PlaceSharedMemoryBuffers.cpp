@@ -3,7 +3,7 @@
 #include "lib/Transforms/PlaceSharedMemory.h"
 
 #include "dialect/ElementSize.h"
-#include "lib/Analysis/Tile.h"
+#include "lib/Plan/Tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

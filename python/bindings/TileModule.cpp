@@ -3,9 +3,9 @@
 // Compiled with RTTI, which nanobind needs and MLIR lacks, so it derives from
 // no MLIR class.
 #include "dialect/TileDialect.h"
-#include "lib/Analysis/Banks.h"
-#include "lib/Analysis/DeclaredVariant.h"
-#include "lib/Analysis/ValueFacts.h"
+#include "lib/Facts/ValueFacts.h"
+#include "lib/Plan/Banks.h"
+#include "lib/Plan/DeclaredVariant.h"
 #include "lib/Transforms/CheckTypes.h"
 #include "lib/Transforms/Target.h"
 #include "python/bindings/KnownLaunch.h"

@@ -9,6 +9,7 @@ that a tool prints while the site is built, so that no copy of it can grow old.
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 import posixpath
 import re
@@ -107,14 +108,47 @@ def inserted(what: str) -> str:
         return below_title(f"{text}\n## Enums\n{enums}")
     if what == "attributes":
         return stub_classes("LayoutAttr", "CopyPlanAttr")
+    if what == "pass order":
+        return pass_order()
     if what == "passes":
-        return below_title(tablegen("-gen-pass-doc", "lib/Transforms/Passes.td"))
+        in_cpp = below_title(tablegen("-gen-pass-doc", "lib/Transforms/Passes.td"))
+        return f"{in_cpp}\n{passes_in_python()}"
     if what == "tile-opt":
         return f"```text\n{tile_options(output('tile-opt', '--help'))}```"
     if what == "tools":
         sections = [f"## {tool}\n\n```text\n{output(tool, '--help')}```\n" for tool in tools()]
         return "\n".join(sections)
     raise PluginError(f"nothing is known to insert as '{what}'")
+
+
+def pass_order() -> str:
+    """Return a table of the passes of `tile-to-binary` in their order, with their stages."""
+    from mlir_tile.passes import to_binary as pipeline
+
+    options = pipeline.Options(line_info=True)
+    stages = {
+        "analyze": pipeline.analyze(),
+        "legalize": pipeline.legalize(),
+        "nvvm": pipeline.nvvm(options),
+        "ptx": pipeline.binary(options),
+    }
+    names = dict.fromkeys(re.findall(r"\btile-[\w-]+", stages["ptx"]))
+    rows = []
+    for name in names:
+        stage = next(stage for stage, text in stages.items() if re.search(rf"{name}\b", text))
+        rows.append(f"| [`{name}`](#{name}) | {stage} |")
+    return "\n".join(["| pass | stage |", "|---|---|", *rows])
+
+
+def passes_in_python() -> str:
+    """Return a section for each pass and pipeline of `mlir_tile.passes`: its docstring."""
+    from mlir_tile import passes
+
+    sections = []
+    for name in passes.__all__:
+        function = getattr(getattr(passes, name), name)
+        sections.append(f"### `tile-{name.replace('_', '-')}`\n\n{inspect.getdoc(function)}\n")
+    return "\n".join(sections)
 
 
 def stub_classes(*names: str) -> str:

@@ -128,8 +128,13 @@ def embed(options: Options) -> str:
         ("line-info", "keep source places as .loc lines of the PTX", "false"),
     ],
 )
-def tile_to_binary(chip: str, features: str, format: str, opt_level: str, line_info: str) -> str:
-    """Check the options' texts and return the pipeline."""
+def to_binary(chip: str, features: str, format: str, opt_level: str, line_info: str) -> str:
+    """Go the whole way: analyze, legalize, lower device code to PTX or a binary, embed it.
+
+    What is left is host LLVM IR, which MLIR's `ExecutionEngine` runs with the run-time library. A
+    `gpu.module` that carries a target of its own keeps it; the options are for the others. Options
+    that no GPU has are refused before anything runs.
+    """
     if not opt_level.isdecimal():
         raise ValueError(f"opt-level must be in 0 to 3, got '{opt_level}'")
     if line_info not in ("true", "false", "1", "0"):

@@ -5,7 +5,6 @@ Importing this package makes the tile dialect known to every `mlir.ir.Context` m
 its passes and pipelines known to `mlir.passmanager.PassManager.parse`.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .interpreters import refuse_sub_interpreters as _refuse_sub_interpreters
@@ -32,6 +31,7 @@ from .errors import (  # noqa: E402
     LaunchError,
     LoadError,
 )
+from .late import late_names  # noqa: E402
 from .program import compile  # noqa: E402
 
 if TYPE_CHECKING:
@@ -82,13 +82,11 @@ if not TYPE_CHECKING:  # to which a misspelt name is an error
 
     def __getattr__(name: str) -> Any:
         """Import only where it is asked for what builds ops, runs them, or reads the version."""
-        if name in _LATE:
-            return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
         if name == "__version__":
             from importlib.metadata import version
 
             return version("mlir-tile")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return late_names(__name__, _LATE)(name)
 
 
 def __dir__() -> list[str]:

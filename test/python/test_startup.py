@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import subprocess
 import sys
 
 import pytest
+
+from mlir_tile.compiler.target import DEFAULT_CHIP, DEFAULT_FEATURES
+from tile_tools.usage import add_target_options
 
 TOOL = "import sys; sys.argv = ['tool', *{arguments}]; from tile_tools.{tool} import main"
 RUN = f"{TOOL}\ntry: main()\nexcept SystemExit: pass\n"
@@ -50,6 +54,13 @@ def test_what_is_imported_late_is_listed(package: str) -> None:
 @pytest.mark.parametrize("tool", ["run", "layout"])
 def test_help_is_printed_without_the_compiler(tool: str) -> None:
     assert "mlir" not in imported(RUN.format(tool=tool, arguments=["--help"]))
+
+
+def test_help_names_the_default_target_without_importing_it() -> None:
+    parser = argparse.ArgumentParser()
+    add_target_options(parser)
+    shown = parser.format_help()
+    assert f"(default {DEFAULT_CHIP})" in shown and f"(default {DEFAULT_FEATURES})" in shown
 
 
 def test_help_is_printed_without_the_emulator() -> None:

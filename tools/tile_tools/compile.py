@@ -15,8 +15,7 @@ from .guard import guarded, watch
 from .progress import shown
 from .source import read
 from .startup import import_mlir_without_numpy
-from .usage import check_outputs
-from .version import PrintVersion
+from .usage import TARGET, add_target_options, check_outputs, target_of, tool_parser
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -46,7 +45,6 @@ WHOLE = ("program", "object", "header")
 BINARY = ("cubin", "fatbin", "program", "object")
 
 COMPILED = ("analyze", "legalize", "nvvm", "ptx", "cubin", "fatbin", "program", "object")
-TARGET = ("chip", "features", "opt_level", "line_info")
 USES = {
     "module": ("ptx", "cubin", "fatbin"),
     "embed": ("object",),
@@ -61,16 +59,8 @@ EPILOG = "Exit status: 0 on success, 1 for a wrong input or target, 2 for wrong 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     from mlir_tile.compiler.lowering import STAGES
-    from mlir_tile.compiler.target import DEFAULT_CHIP, DEFAULT_FEATURES
 
-    made = argparse.ArgumentParser(
-        "tile-compile",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    made.add_argument("--version", action=PrintVersion)
+    made = tool_parser("tile-compile", DESCRIPTION, EPILOG)
     made.add_argument(
         "file",
         metavar="FILE",
@@ -80,27 +70,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--to", required=True, choices=(*STAGES, *WHOLE), help="the stage to stop after"
     )
-    made.add_argument(
-        "--chip", metavar="C", help=f"LLVM processor, sm_90 or newer (default {DEFAULT_CHIP})"
-    )
-    made.add_argument(
-        "--features",
-        metavar="F",
-        help=f"PTX version, +ptx80 or newer (default {DEFAULT_FEATURES})",
-    )
-    made.add_argument(
-        "--opt-level",
-        metavar="N",
-        type=int,
-        choices=range(4),
-        help="LLVM optimization level, 0 to 3 (default 3)",
-    )
-    made.add_argument(
-        "--line-info",
-        action="store_true",
-        default=None,
-        help="keep source places as .loc lines of the PTX",
-    )
+    add_target_options(made)
     made.add_argument(
         "--remarks",
         action="store_true",
@@ -193,7 +163,7 @@ def printed(module: ir.Module, options: argparse.Namespace) -> str | bytes:
 
     if options.to == "header":
         return native.header_of(module)
-    target = {name: value for name in TARGET if (value := getattr(options, name)) is not None}
+    target = target_of(options)
     if options.to == "program":
         with warnings.catch_warnings():
             # They were printed with their lines.

@@ -14,8 +14,7 @@ from tile_emulator.usage import file_name, positive
 from .errors import report
 from .guard import guarded, watch
 from .startup import import_mlir_without_numpy
-from .usage import check_outputs
-from .version import PrintVersion
+from .usage import check_outputs, tool_parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,15 +51,8 @@ Exit status: 0 on success, a declined copy included; 1 for a wrong input; 2 for 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    made = argparse.ArgumentParser(
-        "tile-layout",
-        usage="%(prog)s [options] (LAYOUT | SRC DST | FILE)",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    made.add_argument("--version", action=PrintVersion)
+    usage = "%(prog)s [options] (LAYOUT | SRC DST | FILE)"
+    made = tool_parser("tile-layout", DESCRIPTION, EPILOG, usage)
     made.add_argument("what", nargs="+", metavar="LAYOUT", type=file_name, help=argparse.SUPPRESS)
     made.add_argument(
         "--color",
@@ -100,15 +92,15 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-MOST_DRAWN = 4096
+MAX_DRAWN = 4096
 """Rows, and cells of a row: more are no picture, and fill the memory."""
 
 
 def drawn(text: str) -> int:
     """Parse a number of rows or cells."""
     number = positive(text)
-    if number > MOST_DRAWN:
-        raise argparse.ArgumentTypeError(f"must be {MOST_DRAWN} at most, got '{text}'")
+    if number > MAX_DRAWN:
+        raise argparse.ArgumentTypeError(f"must be {MAX_DRAWN} at most, got '{text}'")
     return number
 
 

@@ -24,12 +24,12 @@ from .errors import report
 from .guard import guarded, running, watch
 from .progress import shown
 from .source import read
-from .usage import check_outputs
-from .version import PrintVersion
+from .usage import add_target_options, check_outputs, target_of, tool_parser
 
 if TYPE_CHECKING:
     from mlir_tile.runtime.executable import Executable
 
+DESCRIPTION = "Compile a program and call a host function with llvm.emit_c_interface."
 EPILOG = f"""\
 {ARGUMENT_FORMS}
 Exit status: 0 on success; 1 for a wrong input, what the device or the emulator finds wrong, and
@@ -39,14 +39,7 @@ arrays that --expect finds different; 2 for wrong usage.
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    made = argparse.ArgumentParser(
-        prog="tile-run",
-        description="Compile a program and call a host function with llvm.emit_c_interface.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    made.add_argument("--version", action=PrintVersion)
+    made = tool_parser("tile-run", DESCRIPTION, EPILOG)
     made.add_argument(
         "file",
         type=file_name,
@@ -77,15 +70,7 @@ def parser() -> argparse.ArgumentParser:
         help="seconds that one wait for a GPU may take (default: no limit), or the emulator may "
         "work on one launch (default: 120)",
     )  # fmt: skip
-    made.add_argument("--chip", help="GPU to compile for (default: sm_90)")
-    made.add_argument("--features", help="PTX version (default: +ptx81)")
-    made.add_argument("--opt-level", type=int, choices=range(4), help="default: 3")
-    made.add_argument(
-        "--line-info",
-        action="store_true",
-        default=None,
-        help="keep source places, for the emulator's reports",
-    )
+    add_target_options(made)
     return made
 
 
@@ -158,11 +143,7 @@ def load_or_compile(options: argparse.Namespace) -> Executable:
     """Return the program; `ValueError` for options of the compiler where it was saved compiled."""
     import mlir_tile as mt
 
-    given = {
-        name: value
-        for name in ("chip", "features", "opt_level", "line_info")
-        if (value := getattr(options, name)) is not None
-    }
+    given = target_of(options)
     source = read(options.file)
     saved = source.program()
     if saved is None:

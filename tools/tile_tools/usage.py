@@ -1,11 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tools check of their options before they read anything: wrong usage, status 2."""
+"""The command lines of the tools: what they share, and what is wrong usage (status 2)."""
 
 from __future__ import annotations
 
 import argparse
 import os
 from collections.abc import Sequence
+from typing import Any
+
+from .version import PrintVersion
+
+
+def tool_parser(
+    tool: str, description: str, epilog: str, usage: str | None = None
+) -> argparse.ArgumentParser:
+    """Return the parser of a tool, with `--version` and texts that are shown as they are."""
+    made = argparse.ArgumentParser(
+        tool,
+        usage=usage,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    made.add_argument("--version", action=PrintVersion)
+    return made
+
+
+TARGET = ("chip", "features", "opt_level", "line_info")
+
+
+def add_target_options(made: argparse.ArgumentParser) -> None:
+    """Add the options of `mlir_tile.compile`, None where they are not given."""
+    made.add_argument("--chip", metavar="C", help="LLVM processor, sm_90 or newer (default sm_90)")
+    made.add_argument(
+        "--features", metavar="F", help="PTX version, +ptx80 or newer (default +ptx81)"
+    )
+    made.add_argument(
+        "--opt-level",
+        metavar="N",
+        type=int,
+        choices=range(4),
+        help="LLVM optimization level, 0 to 3 (default 3)",
+    )
+    made.add_argument(
+        "--line-info",
+        action="store_true",
+        default=None,
+        help="keep source places as .loc lines of the PTX, for reports and debuggers",
+    )
+
+
+def target_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of `add_target_options` that were given."""
+    return {name: value for name in TARGET if (value := getattr(options, name)) is not None}
 
 
 def check_outputs(

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Stage run: the run-time library, the devices it runs on, and its errors."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlir_tile.errors import (
     CompileError,
@@ -14,6 +13,7 @@ from mlir_tile.errors import (
     Launch,
     LaunchError,
 )
+from mlir_tile.late import late_names
 
 if TYPE_CHECKING:
     from mlir_tile.runtime.devices import Device, DeviceInfo, device_info
@@ -48,13 +48,9 @@ _LATE = {
 }
 
 
+# What calls functions, and NumPy with it, is imported only where it is asked for.
 if not TYPE_CHECKING:  # to which a misspelt name is an error
-
-    def __getattr__(name: str) -> Any:
-        """Import what calls functions, and NumPy with it, only where it is asked for."""
-        if name in _LATE:
-            return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__ = late_names(__name__, _LATE)
 
 
 def __dir__() -> list[str]:

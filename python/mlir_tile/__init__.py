@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Asynchronous tile copies between the CTAs of a cluster, as an MLIR dialect.
 
-Importing this package makes the tile dialect known to every `mlir.ir.Context` made afterwards, and
-its passes and pipelines known to `mlir.passmanager.PassManager.parse`.
+Importing this package registers the tile dialect with every `mlir.ir.Context` that is created
+later, and its passes and pipelines with MLIR.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -81,7 +81,7 @@ _LATE = {
 if not TYPE_CHECKING:  # to which a misspelt name is an error
 
     def __getattr__(name: str) -> Any:
-        """Import only where it is asked for what builds ops, runs them, or reads the version."""
+        """Import what builds or runs programs, and read the version, on first use."""
         if name == "__version__":
             from importlib.metadata import version
 
@@ -90,9 +90,9 @@ if not TYPE_CHECKING:  # to which a misspelt name is an error
 
 
 def __dir__() -> list[str]:
-    """Return all names, also of what is imported only where it is asked for."""
+    """Return all names, including those that are imported on first use."""
     return sorted({*globals(), *_LATE, "__version__"})
 
 
-# They find all of the above.
+# They may use all of the above.
 load_entry_points()

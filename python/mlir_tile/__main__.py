@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Print where the files are that programs compiled ahead of time are built with."""
+"""Print the folders of the files that programs compiled ahead of time are built with."""
 
 import argparse
 import sys

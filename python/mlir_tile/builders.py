@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What every program around a tile copy repeats, as builders over upstream's ops.
+"""Builders over upstream's ops for what every program around a tile copy repeats.
 
 A kernel in a `gpu.module`, its buffers and barriers, a launch with clusters, and a host function
-that moves the arguments. Each function builds plain upstream IR where the insertion point stands,
-with the current location, and hands out the ops and values that it made; anything beyond is
+that moves the arguments. Each function builds plain upstream IR at the insertion point,
+with the current location, and returns the ops and values that it made; for anything else use
 upstream's own builders.
 """
 
@@ -47,7 +47,7 @@ def workgroup_memref(
 ) -> ir.MemRefType:
     """Return the type of a buffer in a CTA's shared memory.
 
-    `shape` and `layout` are in elements of `element_type`; without a layout, rows lie side by side.
+    `shape` and `layout` are in elements of `element_type`; without a layout it is row-major.
     """
     space = ir.Attribute.parse(WORKGROUP)
     return ir.MemRefType.get(shape, element_type, layout, space)
@@ -127,7 +127,7 @@ def kernel(
     """Declare kernel `name` in `module`, and build its body inside; it returns at the end.
 
     `arguments` are the types of its arguments, `workgroup` those of its buffers in shared memory.
-    `block` is the threads of a CTA and `cluster` the CTAs of a cluster; both are written down, as
+    `block` is the threads of a CTA and `cluster` the CTAs of a cluster; both become attributes,
     `known_block_size` and `known_cluster_size`. With `insert_sync` the compiler adds the fences
     and cluster barriers that the copies need; without `war_fences`, none between ordinary loads and
     the copies that write over what they read. `gpu_module` names the `gpu.module`, which is made
@@ -218,7 +218,7 @@ def main(
 
     It takes what the kernel takes. Its memrefs are the host's: each has a buffer on the device, to
     which those at the places in `copy_in` are copied before the launch, and from which those in
-    `copy_out` are copied after it. Raises `ValueError` for places of no memref.
+    `copy_out` are copied after it. Raises `ValueError` for an argument that is not a memref.
     """
     types = [argument.type for argument in kernel.arguments]
     memrefs = [place for place, type_ in enumerate(types) if isinstance(type_, ir.MemRefType)]
@@ -280,7 +280,7 @@ def _triple(argument: str, given: Any) -> tuple[Any, Any, Any]:
 
 
 def _gpu_module(module: ir.Module, name: str, loc: ir.Location) -> ir.Block:
-    """Return the body of the `gpu.module` of that name, made where it is missing."""
+    """Return the body of the `gpu.module` of that name, created if it is missing."""
     module.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
     for op in module.body:
         if isinstance(op, gpu.GPUModuleOp) and op.sym_name.value == name:

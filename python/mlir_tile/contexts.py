@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""MLIR contexts: those of this package, and those that its users made.
+"""MLIR contexts: those of this package, and those of its users.
 
 MLIR's verifier and pass manager may emit a diagnostic of a nested op on a worker thread. The
-handler by which upstream's bindings make exceptions of diagnostics touches Python objects there
-without the GIL, which ends the process; an ordinary error in a kernel does it. So what this package
-does in a context is done in one thread, and a context of a user keeps the threads that it has.
+handler with which upstream's bindings turn diagnostics into exceptions touches Python objects there
+without the GIL, which ends the process; an ordinary error in a kernel is enough. So this package
+runs every context in one thread, and gives a user's context its threads back afterwards.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mlir import _mlir_libs, ir
 def context() -> ir.Context:
     """Return a new context with the tile dialect loaded, to be used in a `with` statement.
 
-    It works in one thread, unless it is told otherwise by `enable_multithreading`.
+    It runs in one thread until `enable_multithreading` changes that.
     """
     made = ir.Context()
     made.enable_multithreading(False)
@@ -29,7 +29,7 @@ def context() -> ir.Context:
 def load_dialect(context: ir.Context) -> None:
     """Load the tile dialect in `context`, which may be older than the import of this package.
 
-    One that was made afterwards knows the dialect without. Raises `TypeError` for no context.
+    A newer context has the dialect already. Raises `TypeError` for anything but a context.
     """
     if not isinstance(context, ir.Context):
         raise TypeError(f"context must be an mlir.ir.Context, got {context!r}")
@@ -39,7 +39,7 @@ def load_dialect(context: ir.Context) -> None:
 
 @contextlib.contextmanager
 def one_thread(context: ir.Context | None) -> Iterator[None]:
-    """Let `context` work in this thread alone meanwhile; without one do nothing."""
+    """Run `context` in this thread alone for the block; do nothing for None."""
     if context is None or context.get_num_threads() == 1:
         yield
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""MLIR's diagnostics as text and as exceptions of ours."""
+"""MLIR's diagnostics as lines of text, and as this package's exceptions."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .errors import CompileError, CompileWarning, Diagnostic
 
 
 def compile_error(what: str, error: ir.MLIRError) -> CompileError:
-    """Turn MLIR's exception into ours, with each diagnostic and its notes as text."""
+    """Turn an exception of MLIR into a `CompileError`, one line per diagnostic and note."""
     diagnostics = [line for info in error.error_diagnostics for line in diagnostic_lines(info)]
     return CompileError("" if diagnostics else what, diagnostics)
 
 
 def refusal(location: ir.Location, message: str, fix: str) -> CompileError:
-    """Return the error for a program that is refused at `location`, with a note how to mend it."""
+    """Return the error for a program that is refused at `location`, with the fix as a note."""
     inner = frames(location)[0]
     return CompileError(diagnostics=[_line(inner, message), _line(inner, fix, "note")])
 
 
 @contextlib.contextmanager
 def diagnostics_of(context: ir.Context) -> Iterator[list[list[Diagnostic]]]:
-    """Give a list of the diagnostics in `context`, each with its notes; others hear them too."""
+    """Collect the diagnostics in `context`, each with its notes; other handlers get them too."""
     said: list[list[Diagnostic]] = []
 
     def note(diagnostic: ir.Diagnostic) -> bool:
@@ -52,7 +52,7 @@ def diagnostic_lines(info: ir.DiagnosticInfo | ir.Diagnostic) -> list[Diagnostic
     inner, *callers = frames(info.location)
     lines = [_line(inner, info.message, info.severity.name.lower())]
     lines += [_line(caller, "called from", "note") for caller in callers]
-    # MLIR adds the whole operation as a note. Nothing but its text tells it from our notes.
+    # MLIR adds the whole operation as a note, which only its text tells from other notes.
     notes = [note for note in info.notes if not note.message.startswith("see current operation")]
     return lines + [line for note in notes for line in diagnostic_lines(note)]
 
@@ -64,7 +64,7 @@ def _line(at: ir.Location, message: str, severity: str = "error") -> Diagnostic:
 
 
 def frames(location: ir.Location) -> list[ir.Location]:
-    """Return the places of a location inside of calls, the innermost first."""
+    """Return the locations of a call stack, the innermost first."""
     if location.is_a_name() and location.child_loc != ir.Location.unknown(location.context):
         return frames(location.child_loc)
     if location.is_a_callsite():
@@ -75,7 +75,7 @@ def frames(location: ir.Location) -> list[ir.Location]:
 
 
 def place(location: ir.Location) -> str:
-    """Return `file:line:column`, or the location as MLIR prints it; of calls, the innermost."""
+    """Return the innermost location as `file:line:column`, or as MLIR prints it."""
     inner = frames(location)[0]
     if inner.is_a_name():
         return f'"{inner.name_str}"'

@@ -10,8 +10,8 @@
     │   └── EmulatorError     the emulator found the kernel breaking a rule
     └── DeviceUnavailable     no driver, no GPU, or one older than sm_90
 
-What may be wrong, but can be compiled, is a `CompileWarning`, and what the emulator finds in a
-kernel that it lets go on is an `EmulatorWarning`; both are a `UserWarning` of Python's.
+A program that compiles but looks wrong gets a `CompileWarning`; what the emulator reports of a
+kernel that goes on is an `EmulatorWarning`. Both are Python's `UserWarning`.
 A wrong argument is a `TypeError` or `ValueError` that names it, as everywhere in Python.
 """
 
@@ -40,10 +40,10 @@ __all__ = [
 
 
 class Error(Exception):
-    """The base of everything that this package raises about programs and devices."""
+    """Base of all exceptions of this package about programs and devices."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exceptions would be made anew from their text alone, which is not what `__init__` takes.
+        # By default an exception is unpickled from its text alone, which `__init__` does not take.
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
@@ -77,9 +77,9 @@ class Diagnostic(str):
 
 
 class CompileError(Error):
-    """A stage rejected the program; `diagnostics` holds what it said, in order.
+    """A stage rejected the program; `diagnostics` are its diagnostics and notes, in order.
 
-    They are lines of text with their places, and the text of the error where it has no `message`.
+    Each is a line of text with its place. Without a `message` they are the text of the error.
     """
 
     def __init__(self, message: str = "", diagnostics: Sequence[Diagnostic] = ()) -> None:
@@ -89,12 +89,12 @@ class CompileError(Error):
 
 
 class CompilerCrash(Error):
-    """An isolated compilation did not come to an end of its own: a bug to be reported.
+    """An isolated compilation crashed or did not end: a bug to report.
 
-    `text` is what MLIR or LLVM said last, such as an assertion, or how the process ended;
+    `text` is the last output of MLIR or LLVM, such as a failed assertion, or how the process ended;
     `pass_name` is the pass that was running, and `place` the `file:line:column` of the op that it
-    worked on (each empty where unknown). `timed_out` tells whether it was stopped for taking too
-    long, and `input` is the text or bytecode that does it again.
+    worked on (each empty if unknown). `timed_out` is whether it was stopped after the timeout, and
+    `input` is the text or bytecode that reproduces it.
     """
 
     def __init__(
@@ -120,12 +120,12 @@ class CompileWarning(UserWarning):
 
 
 class LoadError(Error):
-    """A saved program cannot be loaded: no such thing, damaged, or of another version."""
+    """A saved program cannot be loaded: another kind of file, damaged, or of another version."""
 
 
 @dataclass(frozen=True)
 class Launch:
-    """A launch of `kernel` as the host program asked for it.
+    """A launch of `kernel` as the host program requested it.
 
     `grid` and `cluster` are in CTAs, `block` in threads; `shared_bytes` is the dynamic shared
     memory.
@@ -139,7 +139,7 @@ class Launch:
 
 
 class LaunchError(Error):
-    """A host call failed; the text says all that is known.
+    """A host call failed.
 
     `call` is the driver function that failed or would have, `name` and `text` are the driver's name
     and description of the error (empty where the runtime itself refused), and `launch` is the
@@ -191,7 +191,7 @@ def exception_of(
 ) -> BaseException:
     """Return the exception for a failure of the run-time library.
 
-    `code` is the `CUresult`, and `message` all of it in words; the others are the fields of
+    `code` is the `CUresult` and `message` the whole failure in words; the others are the fields of
     `LaunchError`. `ptx_advice` returns the end of a sentence on PTX that is too new for the driver.
     """
     if kind == FailureKind.DEVICE_UNAVAILABLE:
@@ -217,8 +217,8 @@ def exception_of(
 class KernelTimeout(LaunchError):
     """A kernel was still running after `timeout=` seconds.
 
-    It cannot be stopped: the CUDA context is lost, and the memory that the host call used is never
-    released. The process can still exit as usual.
+    A kernel cannot be stopped: the CUDA context is lost, and the memory that the host call used is
+    never released. The process can still exit normally.
     """
 
 
@@ -226,9 +226,9 @@ class EmulatorError(LaunchError):
     """The emulator stopped a program.
 
     `report` is the exception of `tile_emulator`, which has the PTX line, the CTA and the thread.
-    `kind` is the emulator's word for what a kernel did wrong ("deadlock", "in-flight", ...),
-    "launch" for a launch that it refuses, "memory" for a copy outside of its memory and "ptx" for
-    text that it cannot read.
+    `kind` is the kind of a kernel's fault ("deadlock", "in-flight", ...), "launch" for a launch
+    that is refused, "memory" for a copy outside of allocated memory, or "ptx" for text that cannot
+    be read.
     """
 
     def __init__(
@@ -245,7 +245,7 @@ class EmulatorError(LaunchError):
 
 
 class EmulatorWarning(UserWarning):
-    """What the emulator reports of a kernel that goes on; `kind` as that of an `EmulatorError`."""
+    """A report of the emulator after which the kernel went on; `kind` is as in `EmulatorError`."""
 
     def __init__(self, message: str, *, kind: str) -> None:
         super().__init__(message)
@@ -255,4 +255,4 @@ class EmulatorWarning(UserWarning):
 
 
 class DeviceUnavailable(Error):
-    """There is no device to run on; the text says which of the reasons it is."""
+    """There is no device to run on; the text is the reason."""

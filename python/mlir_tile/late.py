@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Names of a package that are imported only where they are asked for."""
+"""Names of a package that are imported on first use."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where the files are that programs compiled ahead of time are built with."""
+"""The folders of the files that programs compiled ahead of time are built with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 def installed(name: str) -> Path:
     """Return the file or folder `name` of what was compiled and installed with this package.
 
-    An editable install has the package in two places: what is written and what is built.
+    An editable install has the package in two places: the sources and what is built.
     """
     import mlir_tile
 

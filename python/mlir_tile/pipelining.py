@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Stage and parity of a ring of buffers, counted together, as IR.
 
-Stage build: reads and makes `arith` values where the caller's insertion point stands, and knows no
+Stage build: reads and makes `arith` values at the caller's insertion point, and knows no
 barrier. Waits on the wrong parity return at once or never, so that no kernel should count by hand.
 """
 
@@ -18,7 +18,7 @@ from .validation import integer
 
 @dataclass(frozen=True)
 class PipelineState:
-    """Where one side of a ring of `stages` buffers stands.
+    """The position of one side in a ring of `stages` buffers.
 
     `stage`, an `index`, is the buffer of this step; `parity`, an `i1`, is that of the phase to wait
     for on `barrier`. A ring has either a barrier for each stage, whose parity changes once a turn,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""From a module to a program that can be called: where compiler and runtime meet."""
+"""From a module to a program that can be called: joins the compiler and the runtime."""
 
 from __future__ import annotations
 
@@ -41,13 +41,14 @@ def compile(
     the `func.func`s with the attribute `llvm.emit_c_interface`. `chip`, `features` and `line_info`
     are those of `lower`; `opt_level` is LLVM's, 0 to 3, for device and host.
 
-    What the compiler warns of is a `CompileWarning`. Raises as `parse` and `lower` do.
+    Warnings of the compiler are `CompileWarning`s. Raises what `parse` and `lower` raise.
 
-    With `isolate` all of it, parsing and the generation of host code included, is done in a forked
-    child, for `timeout` seconds at most. What would end the process (an assertion of LLVM, a
-    segmentation fault) or would not end (a loop, a text that takes hours) then raises
-    `CompilerCrash`; all else is as without, but handlers on the context of `module` hear nothing.
-    It takes some 50 ms more. The child is no sandbox: it has all the rights of its parent.
+    With `isolate` everything, including parsing and the generation of host code, happens in a
+    forked child, for at most `timeout` seconds. What would end the process (a failed assertion of
+    LLVM, a segmentation fault) or would not end (a loop, a text that takes hours) then raises
+    `CompilerCrash`. The result is the same, but diagnostic handlers on the context of `module` are
+    not called. It takes about 50 ms more. The child is not a sandbox: it has all the rights of its
+    parent.
     """
     from .runtime.executable import Executable
     from .runtime.signature import signatures_of
@@ -96,7 +97,7 @@ def _compile_isolated(module: Any, timeout: float | None, **options: Any) -> Exe
             _tile.watch(made, record)
             made.allow_unregistered_dialects = allow_unregistered
             program = compile(parse(content), **options)
-            # What would end the caller later ends here. What only fails is for the caller to see.
+            # A crash in code generation must happen here; a mere failure is left to the caller.
             with contextlib.suppress(Error), unheard():
                 program._generate_host_code()
             found = saved.to_bytes(program)

@@ -2,7 +2,7 @@
 """Passes written in Python, in MLIR's registry under a name of their own.
 
 An exception must not cross MLIR's C++ frames. The pass fails with a diagnostic that says what was
-raised and where; `run_passes`, or the tool that ran the pass, then raises or shows it as itself.
+raised and where; `run_passes` then raises the exception itself, and a tool shows it.
 """
 
 import contextlib
@@ -20,9 +20,9 @@ from .contexts import one_thread
 
 
 class PassFailure(Exception):
-    """Ends a pass after a diagnostic at `op`: wrong input, not a bug.
+    """Ends a pass with a diagnostic at `op`: wrong input, not a bug.
 
-    `message` is a whole diagnostic without the op's name in front; `note` says how to mend it.
+    `message` is the diagnostic without the name of the op, and `note` the fix.
     """
 
     def __init__(self, op: ir.Operation | ir.OpView, message: str, note: str = "") -> None:
@@ -33,7 +33,7 @@ class PassFailure(Exception):
 
 
 class _Taker(threading.local):
-    """Who is told what the passes that this thread runs raise."""
+    """Receives the exceptions of the passes that this thread runs."""
 
     take: Callable[[BaseException], object] | None = None
 
@@ -43,7 +43,7 @@ _taker = _Taker()
 
 @contextlib.contextmanager
 def exceptions_to(take: Callable[[BaseException], object]) -> Iterator[None]:
-    """Meanwhile, call `take` with what Python passes of this thread raise, where they raise it."""
+    """Call `take` with each exception that a Python pass of this thread raises in the block."""
     before, _taker.take = _taker.take, take
     try:
         yield
@@ -55,7 +55,7 @@ def run_passes(op: ir.Operation | ir.OpView, passes: str) -> None:
     """Run `passes`, a pipeline as in `"builtin.module(cse)"`, on `op` in place and in one thread.
 
     What a Python pass raises arrives as itself, where `PassManager.run` would raise that the pass
-    failed. Do not use handles of ops inside of `op` from before: a pass may have erased them, and
+    failed. Handles of ops inside `op` are invalid afterwards: a pass may have erased them, which
     upstream's bindings do not notice. Raises `ValueError` for a text that is no pipeline, and
     `MLIRError` where a pass fails.
     """
@@ -80,13 +80,13 @@ def register_pass(
 ) -> Callable[[Any], Any]:
     """Register the decorated function, which takes the outermost module, as pass `argument`.
 
-    `description` is what `--help` of the tools says of it. The function fails the pass by raising:
+    `description` is shown by `--help` of the tools. The function fails the pass by raising:
     `PassFailure` becomes a diagnostic. Anything else arrives as itself where `run_passes` or
     `mlir_tile.lower` runs the pass; `PassManager.run` raises an `MLIRError` that says what was
     raised and where. The module is verified afterwards, unless the pass `changes_nothing`.
     Registering a name again from Python replaces the function.
 
-    Raises `TypeError` and `ValueError` for what is no name, or that of a pass of MLIR's.
+    Raises `TypeError` and `ValueError` for what is not a name, or the name of a pass of MLIR.
     """
     _check_texts(argument, description)
 
@@ -122,10 +122,10 @@ def register_pipeline(
 
     `options` are triples of a name, a description and the default's text. The function takes their
     values as text, by position, and returns the text of a pipeline; a `ValueError` becomes the
-    error of whoever parses the pipeline. Registering a name again from Python, with the same
+    error of the parser of pipelines. Registering a name again from Python, with the same
     options, replaces the function.
 
-    Raises `TypeError` and `ValueError` for what is no name, or that of a pass of MLIR's.
+    Raises `TypeError` and `ValueError` for what is not a name, or the name of a pass of MLIR.
     """
     _check_texts(argument, description)
     options = [_checked_option(option) for option in options]

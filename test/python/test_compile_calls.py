@@ -111,7 +111,7 @@ def test_a_gpu_module_in_a_nested_module_is_not_left_out_silently(
             call(mt.parse(NESTED.replace("OUTER", "@outer")))
     error, note = caught.value.diagnostics
     assert error == (
-        "-:4:5: error: 'gpu.module' op \"kernels\" must lie in the outermost module to be "
+        "-:4:5: error: 'gpu.module' op \"kernels\" must be in the outermost module to be "
         "compiled, got one in 'builtin.module'"
     )
     assert note.startswith("-:4:5: note: move it")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tile-compile: print what leaves a stage of the compilation."""
+"""tile-compile: print the output of a stage of the compilation."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from mlir_tile.errors import CompileError, Diagnostic
 
 DESCRIPTION = """\
-Compile an MLIR module with tile ops and print what leaves a stage:
+Compile an MLIR module with tile ops and print the output of a stage:
 
   analyze    tile IR whose copies have a plan
   legalize   the same in NVVM and other upstream dialects, without tile ops
   nvvm       device code in LLVM IR, shared memory placed, the target attached
   ptx        the PTX of each gpu.module, after a comment with its name where there are several
-  cubin      what ptxas makes of one gpu.module's PTX, for --chip and no other
+  cubin      the PTX of one gpu.module, assembled by ptxas, for --chip only
   fatbin     the same and the PTX, for later chips, in one file
-  program    all of it as mlir_tile.load and tile-run take it
-  object     the host functions, and what --embed says, as an object file to link without Python
+  program    the whole program, for mlir_tile.load and tile-run
+  object     the host functions and what --embed says, as an object file to link without Python
   header     the C and C++ declarations of those functions
 
 A gpu.module that carries a target of its own keeps it; --chip, --features and --opt-level are for
@@ -51,13 +51,13 @@ USES = {
     "remarks": tuple(stage for stage in COMPILED if stage != "program"),
     **dict.fromkeys(TARGET, COMPILED),
 }
-"""The stages that an option says something to; for others it is wrong usage."""
+"""The stages that an option applies to; with another it is wrong usage."""
 
 EPILOG = "Exit status: 0 on success, 1 for a wrong input or target, 2 for wrong usage."
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
+    """Return the parser of the command line."""
     from mlir_tile.compiler.lowering import STAGES
 
     made = tool_parser("tile-compile", DESCRIPTION, EPILOG)
@@ -75,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
         "--remarks",
         action="store_true",
         default=None,
-        help="tell for each copy which variants were considered, and what each would cost",
+        help="for each copy, list the variants that were considered and their costs",
     )
     made.add_argument(
         "--module", metavar="NAME", help="the gpu.module to print the ptx, cubin or fatbin of"
@@ -119,7 +119,7 @@ def run() -> None:
 
 
 def compiled(options: argparse.Namespace) -> str | bytes:
-    """Return what leaves the stage; raise what is wrong with the input or the target."""
+    """Return the output of the stage; raise what is wrong with the input or the target."""
     import mlir_tile as mt
     from mlir_tile.diagnostics import diagnostic_lines
 
@@ -130,7 +130,7 @@ def compiled(options: argparse.Namespace) -> str | bytes:
         return "\n".join(with_source(each, source.name, lines) for each in said)
 
     def show(info: Any) -> bool:
-        """Print what is less than an error; errors arrive as exceptions."""
+        """Print warnings and remarks; errors arrive as exceptions."""
         said = diagnostic_lines(info)
         if said[0].severity != "error":
             print(with_lines(said), file=sys.stderr)
@@ -155,7 +155,7 @@ def compiled(options: argparse.Namespace) -> str | bytes:
 
 
 def printed(module: ir.Module, options: argparse.Namespace) -> str | bytes:
-    """Lower `module`, and return what the stage prints."""
+    """Lower `module`, and return the output of the stage."""
     import mlir_tile as mt
     from mlir_tile import native
     from mlir_tile.binaries import embedded_binaries, embedded_ptx
@@ -191,7 +191,7 @@ def printed(module: ir.Module, options: argparse.Namespace) -> str | bytes:
 
 
 def chosen(found: dict[str, Content], options: argparse.Namespace) -> dict[str, Content]:
-    """Return what was compiled of the gpu.module that is asked for, else of all."""
+    """Return the code of the gpu.module that --module names, or of all."""
     if not found:
         raise refusal(options.file, "no gpu.module in it to compile to PTX")
     if options.module is None:

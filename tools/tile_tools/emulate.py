@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tile-emulate: the emulator's own command line, which says on a terminal that it is at work."""
+"""tile-emulate: the emulator's own command line, with a line on its progress on a terminal."""
 
 import sys
 

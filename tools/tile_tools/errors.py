@@ -12,7 +12,7 @@ from collections.abc import Callable
 def report(work: Callable[[], int | None]) -> int:
     """Do `work`; return its status, 0 for None, or print what went wrong and return 1.
 
-    All that it printed is then written, or that is what went wrong.
+    All that it printed has been written by then; a failure to write is an error too.
     """
     try:
         status = work() or 0
@@ -21,7 +21,7 @@ def report(work: Callable[[], int | None]) -> int:
             raise
         return 1
     except BrokenPipeError:
-        # Whoever read our output has had enough.
+        # The reader of the output has closed it.
         _drop_output()
         return 1
     except Exception as error:
@@ -34,7 +34,7 @@ def report(work: Callable[[], int | None]) -> int:
 
 
 def _explanation(error: Exception) -> str | None:
-    """Return what to tell about `error`; None for a mistake of ours."""
+    """Return the text to print for `error`; None for a bug of this project."""
     all_written = _flushes()
     if isinstance(error, OSError):
         # A failed print does not say where it went.
@@ -42,7 +42,7 @@ def _explanation(error: Exception) -> str | None:
         return f"error: {name}{': ' * bool(name)}{(error.strerror or str(error)).lower()}"
     if isinstance(error, MemoryError):
         return "error: out of memory"
-    # Who has not imported them does not raise them, and may do without the compiler.
+    # Not imported where the tool does without the compiler, and then not raised either.
     ours = sys.modules.get("mlir_tile.errors")
     if ours is not None and isinstance(error, ours.CompileError):
         # Diagnostics say `place: error: ...` themselves.
@@ -70,7 +70,7 @@ def _is_written() -> bool:
 
 
 def _flushes() -> bool:
-    """Write what stdout still holds beside an error; whether that succeeds."""
+    """Flush stdout before an error is printed; return whether that succeeds."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -80,7 +80,7 @@ def _flushes() -> bool:
 
 
 def _drop_output() -> None:
-    """Leave nothing of stdout that the interpreter would try to write at its end."""
+    """Redirect stdout to nowhere, so that the interpreter does not flush to it at exit."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)

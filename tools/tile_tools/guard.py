@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A net under the tools: a crash of the compiler ends with `error: ...` and status 1.
+"""Crash reports of the tools: a crash of the compiler ends with `error: ...` and status 1.
 
 The tool does all its work in a child, which is forked before anything large is imported. Its parent
 waits, and ends as the child does. Whatever ends the parent ends the child; Ctrl-C and Ctrl-Z reach
@@ -37,9 +37,9 @@ _record: mmap.mmap | None = None
 
 
 def guarded(main: Callable[[], int], *, may_exit: bool = False) -> int:
-    """Be a tool: return what `main` returns, or 1 where it crashes, which is then reported.
+    """Run a tool: return what `main` returns, or report that it crashed and return 1.
 
-    `may_exit` tells that it may end the process on purpose, as MLIR's command lines do.
+    `may_exit` says that it may end the process on purpose, as MLIR's command lines do.
     """
     global _record
     begin()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What an editor shows of an op: the description of its class in Python, which is that of ODS."""
+"""The description of an op in an editor: the docstring of its class, which comes from ODS."""
 
 from __future__ import annotations
 

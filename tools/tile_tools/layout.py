@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tile-layout: show where the elements of a tile lie, and how a copy of it is cut."""
+"""tile-layout: show where the elements of a tile are, and how a copy of it is cut."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Draw = Callable[[Window], Picture]
 
 DESCRIPTION = """\
-Show where the elements of a tile lie in its buffer, and how copies of it are cut.
+Show where the elements of a tile are in its buffer, and how copies of it are cut.
 
   tile-layout LAYOUT        one layout: the place and the bank of each element
   tile-layout SRC DST       a copy from one layout into another, as the analysis plans it
@@ -36,8 +36,8 @@ A layout is written as one of
   '#tile.layout<(8, 64) : (64, 1), offset = 64, swizzle = <3, 3, 3>> f16'
   'memref<8x64xf16, strided<[128, 1]>>'
 
-Elements are f16 where the layout does not say. A copy that is declined is shown with the
-coordinate where the layouts part marked, and the reason."""
+Elements are f16 where the layout does not say. A copy that is refused is shown with
+the reason, and with a mark at the coordinate of the first divergence."""
 
 EPILOG = """\
 examples:
@@ -50,7 +50,7 @@ Exit status: 0 on success, a declined copy included; 1 for a wrong input; 2 for 
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
+    """Return the parser of the command line."""
     usage = "%(prog)s [options] (LAYOUT | SRC DST | FILE)"
     made = tool_parser("tile-layout", DESCRIPTION, EPILOG, usage)
     made.add_argument("what", nargs="+", metavar="LAYOUT", type=file_name, help=argparse.SUPPRESS)
@@ -69,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
         "--html",
         metavar="FILE",
         type=file_name,
-        help="write one page to look into with the mouse",
+        help="write an interactive page",
     )
     made.add_argument(
         "--issue",
@@ -93,7 +93,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 MAX_DRAWN = 4096
-"""Rows, and cells of a row: more are no picture, and fill the memory."""
+"""Rows, and cells of a row: more fill the memory."""
 
 
 def drawn(text: str) -> int:
@@ -105,7 +105,7 @@ def drawn(text: str) -> int:
 
 
 def name(text: str) -> str:
-    """Parse the name of a variant; which there are is the dialect's to say."""
+    """Parse the name of a variant; the dialect checks that it exists."""
     if not text.isidentifier():
         raise argparse.ArgumentTypeError(f"must be a name such as bulk, got '{text}'")
     return text

@@ -29,7 +29,7 @@ def main() -> int:
 
 
 def run(arguments: list[str]) -> int:
-    """Run the server and what stands in front of it; return the server's exit status."""
+    """Run the server and the filter of its output; return the server's exit status."""
     if "--version" in arguments:
         print(version_line("tile-lsp-server"))
         return 0

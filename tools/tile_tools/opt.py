@@ -13,7 +13,7 @@ from .version import version_line
 
 def main() -> int:
     """Run mlir-opt on `sys.argv`; return its exit status."""
-    # As mlir-opt: who closes the pipe behind it ends it, and LLVM would call that a failure.
+    # As in mlir-opt: a closed output pipe ends the tool, which LLVM would report as a failure.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     return report(lambda: run(utf8(sys.argv[1:])))
 

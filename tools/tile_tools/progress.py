@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A line on the terminal that says what a tool is doing, once that takes longer than two seconds.
 
-A process of its own writes it: MLIR's passes keep the interpreter's lock, so that no thread of ours
-would run meanwhile. It ends when the pipe does, and with it however the tool ends.
+A separate process writes it, as MLIR's passes hold the interpreter's lock and no other thread would
+run. It ends when the pipe closes, however the tool ends.
 """
 
 from __future__ import annotations

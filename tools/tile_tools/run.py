@@ -38,7 +38,7 @@ arrays that --expect finds different; 2 for wrong usage.
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line's parser."""
+    """Return the parser of the command line."""
     made = tool_parser("tile-run", DESCRIPTION, EPILOG)
     made.add_argument(
         "file",
@@ -49,7 +49,8 @@ def parser() -> argparse.ArgumentParser:
     add_argument_options(made)
     made.add_argument(
         "--device", default="auto", metavar="D", type=device_name,
-        help="auto (a GPU that can, else the emulator), cuda, cuda:N or emulator (default: auto)",
+        help="auto (a GPU of sm_90 or newer, otherwise the emulator), cuda, cuda:N or emulator "
+        "(default: auto)",
     )  # fmt: skip
     made.add_argument(
         "--schedule", metavar="S", type=schedule,

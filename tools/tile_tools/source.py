@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reading programs: MLIR text or bytecode, from a file or standard input, or compiled and saved.
 
-What is given is opened and read once: a pipe has nothing to say the second time.
+A file is opened and read once: a pipe cannot be read twice.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """What a program was read from, by the name that its user gave, and its bytes."""
+    """The name of a program's source, as the user gave it, and its bytes."""
 
     name: str
     content: bytes
@@ -29,14 +29,14 @@ class Source:
     def module(self) -> ir.Module:
         """Parse it in the current context; its locations and diagnostics name the file.
 
-        Raises `mlir_tile.CompileError` for what is no module.
+        Raises `mlir_tile.CompileError` if it is not a module.
         """
         from mlir_tile.compiler.parsing import parse_named
 
         return parse_named(self.content, self.name)
 
     def program(self) -> Executable | None:
-        """Return the program that `Executable.save` wrote; None where it is something else.
+        """Return the program that `Executable.save` wrote; None if it is something else.
 
         Raises `mlir_tile.LoadError`.
         """

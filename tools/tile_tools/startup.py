@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a tool does first: end on Ctrl-C, have its streams, and import no more than it needs."""
+"""The start of a tool: end on Ctrl-C, open closed streams, and import no more than it needs."""
 
 import os
 import signal
@@ -8,15 +8,15 @@ import warnings
 
 
 def begin() -> None:
-    """Make this process that of a tool."""
+    """Set up this process as a tool."""
     end_on_interrupt()
     open_closed_streams()
     warnings.formatwarning = format_warning
 
 
 def format_warning(message: Warning | str, *where: object, **line: object) -> str:
-    """Return a warning as tools print it: where in our sources it was raised is left out."""
-    # The compiler's own say `place: warning: ...`. Who has not imported the class warns of none.
+    """Return a warning as tools print it: without the Python line that raised it."""
+    # The compiler's warnings already read `place: warning: ...`.
     errors = sys.modules.get("mlir_tile.errors")
     is_compilers = errors is not None and isinstance(message, errors.CompileWarning)
     return f"{message}\n" if is_compilers else f"warning: {message}\n"
@@ -25,17 +25,17 @@ def format_warning(message: Warning | str, *where: object, **line: object) -> st
 def end_on_interrupt() -> None:
     """Let SIGINT end the process at once, unless whoever started it had it ignored.
 
-    Python would only note it, and raise an exception when the compiler or a kernel returns.
+    Python's handler raises an exception only when the compiler or a kernel returns.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def open_closed_streams() -> None:
-    """Have all three standard streams; using one that came closed is then a plain `OSError`.
+    """Open all three standard streams; using one that was closed is then a plain `OSError`.
 
     Python has None in place of such a stream, and the next file to be opened takes its number.
-    stderr alone is written to nowhere: there is nobody to tell.
+    stderr alone is written to nowhere, as there is no place for its errors.
     """
     # In this order: the lowest number that is free is the next.
     if sys.stdin is None:
@@ -72,7 +72,7 @@ def import_mlir_without_numpy() -> None:
     """Import `mlir.ir` as if there were no NumPy, which is half of its time.
 
     Upstream takes it for builders of dense attributes from lists, and does without where it is not
-    installed. No pass of ours calls them. NumPy can be imported as ever afterwards.
+    installed. No pass of this project calls them. NumPy can still be imported later.
     """
     if "numpy" in sys.modules or "mlir.ir" in sys.modules:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The command lines of the tools: what they share, and what is wrong usage (status 2)."""
+"""What the command lines of the tools share, and checks for wrong usage (status 2)."""
 
 from __future__ import annotations
 

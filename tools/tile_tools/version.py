@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What `--version` says; the version itself stands in pyproject.toml only."""
+"""What `--version` says; the version itself is in pyproject.toml only."""
 
 import argparse
 from typing import Any
@@ -17,7 +17,7 @@ def version_line(tool: str) -> str:
 
 
 class PrintVersion(argparse.Action):
-    """Print the version and end; what it is takes a while to find out, so not before."""
+    """Print the version and end; finding it out takes a while, so not before."""
 
     def __init__(self, option_strings: list[str], dest: str, **others: Any) -> None:
         shown = "print the version and end"

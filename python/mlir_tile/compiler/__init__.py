@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Stages verify to ptx: from MLIR to a lowered module; knows nothing of the runtime."""
+"""Stages verify to ptx: from MLIR to a lowered module. Independent of the runtime."""

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Work that may end its process, done in a forked child; what it returns or raises is pickled.
+"""Run work that may end its process in a forked child; what it returns or raises is pickled.
 
-An assertion, a signal, a call of `exit` or a loop without an end in MLIR or LLVM is then a
-`CompilerCrash`. The child has the caller's rights and memory: this is a net, not a sandbox.
+A failed assertion, a signal, a call of `exit` or an endless loop in MLIR or LLVM is then a
+`CompilerCrash`. The child has the rights and the memory of the caller: it is not a sandbox.
 
-The child must make a context of its own. The caller's may have worker threads, which a fork does
-not copy.
+The child must create its own context. The caller's may have worker threads, which a fork does not
+copy.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from ..errors import CompilerCrash, Error
 Value = TypeVar("Value")
 
 _DONE = _tile.WATCH_BYTES
-"""Where the child says that its answer is whole, behind what `_tile.watch` writes."""
+"""Offset of the flag that the answer is complete, after what `_tile.watch` writes."""
 
 _forking = threading.Lock()
-"""Held while the filters of warnings, which all threads share, are others."""
+"""Held while the warning filters, which all threads share, are replaced."""
 
 _LONGEST_TEXT = 4000
 _PR_SET_PDEATHSIG = 1
@@ -86,7 +86,7 @@ def isolated(
 
 @contextlib.contextmanager
 def unheard() -> Iterator[None]:
-    """Drop what the block prints on stderr in an isolated process, unless it ends the process."""
+    """Drop what the block prints on stderr, unless the isolated process ends in it."""
     before = os.lseek(2, 0, os.SEEK_END)
     try:
         yield
@@ -108,9 +108,9 @@ def _serve(
     answer: int,
     log: int,
 ) -> NoReturn:
-    """Be the child: work, answer, and end without whatever the caller would do at its end."""
+    """Run as the child: work, answer, and end without the exit handlers of the caller."""
     try:
-        # What the caller has dropped may be a context, whose end would wait for its threads.
+        # A context that the caller has dropped would wait for its threads when it is collected.
         gc.freeze()
         _leave(parent)
         os.dup2(log, 2)
@@ -126,7 +126,7 @@ def _serve(
 
 
 def _leave(parent: int) -> None:
-    """Have no part in what the caller does with signals, end when it ends, and leave no core."""
+    """Reset the signal handlers of the caller, end when it ends, and leave no core file."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
@@ -134,7 +134,7 @@ def _leave(parent: int) -> None:
     for number in signal.valid_signals():
         if callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_DFL)
-    # Others than Python may have set these, as faulthandler does.
+    # C code may have set these, as faulthandler does.
     for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT):
         signal.signal(number, signal.SIG_DFL)
     # Ctrl-C is for the caller, who ends this process.
@@ -179,7 +179,7 @@ def _wait(child: int, timeout: float | None) -> int | None:
                 return None
             time.sleep(min(0.02, 0.0005 + passed / 20, timeout - passed))
     except ChildProcessError:
-        return 0  # Somebody who takes in all children of the process was faster.
+        return 0  # Other code that waits for all children was faster.
     except BaseException:
         _kill(child)
         raise

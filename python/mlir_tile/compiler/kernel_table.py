@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The types of kernels, kept in the lowered module for those who launch them without host code.
+"""The types of kernels, kept in the lowered module for launches without host code.
 
-Lowering takes the types of a `gpu.func` apart, and embedding its binary drops what was decided on
-the way. So the host module carries a table, as its attribute `tile.kernels`:
+Lowering splits the arguments of a `gpu.func`, and embedding its binary drops its attributes. So the
+host module carries a table, as its attribute `tile.kernels`:
 
     {MODULE = {KERNEL = {type = (memref<...>, ...) -> (), parameters = 14 : i64, front = 0 : i64,
                          grid = array<i32: 8, 1, 1>, block = array<i32: 128, 1, 1>,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Stages analyze to ptx: lower a module, and return it as it leaves one of them."""
+"""Stages analyze to ptx: lower a module to the output of one of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STAGES = ("analyze", "legalize", "nvvm", "ptx", "cubin", "fatbin")
 FORMATS = {"ptx": "isa", "cubin": "bin", "fatbin": "fatbin"}
-"""What upstream calls the stages at whose end something is embedded."""
+"""Upstream's names of the formats that the last stages embed."""
 
 
 def lower(
@@ -34,19 +34,19 @@ def lower(
     line_info: bool = False,
     remarks: bool = False,
 ) -> builtin.ModuleOp:
-    """Return a copy of `module` as it leaves stage `to`; the module itself stays as it is.
+    """Return a copy of `module`, lowered to the output of stage `to`; `module` is not changed.
 
-    The copy is an op, which upstream's bindings cannot make an `ir.Module` of; an
-    `ExecutionEngine` wants one, which `ir.Module.parse(str(lowered))` is.
+    The copy is an op, not an `ir.Module`, because upstream's bindings cannot make one of it. For an
+    `ExecutionEngine` use `ir.Module.parse(str(lowered))`.
 
     `to` is "analyze", "legalize", "nvvm", or one of those that end in host LLVM IR with something
     embedded: "ptx", "cubin" (what `ptxas` makes of it) or "fatbin" (both). `chip` is an LLVM
     processor, `features` a PTX version such as "+ptx81", and `opt_level` LLVM's, 0 to 3. With
-    `line_info` the PTX names source lines; with `remarks` each copy has a diagnostic that says
-    which variants were considered.
+    `line_info` the PTX has source lines; with `remarks` a diagnostic at each copy lists the
+    variants that were considered.
 
-    Raises `TypeError` and `ValueError` for wrong arguments, such as options that no GPU has, and
-    `CompileError` where a stage rejects the program.
+    Raises `TypeError` and `ValueError` for wrong arguments, such as a target that does not exist,
+    and `CompileError` if a stage rejects the program.
     """
     module = validation.module_of("module", module)
     if to not in STAGES:
@@ -83,7 +83,7 @@ def lower(
 
 
 def _check_no_nested_kernels(module: ir.Operation) -> None:
-    """Raise `CompileError` for a `gpu.module` that would be left as it is, without a word."""
+    """Raise `CompileError` for a `gpu.module` that no pass would compile."""
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name != "gpu.module":
@@ -98,9 +98,9 @@ def _check_no_nested_kernels(module: ir.Operation) -> None:
     for op in nested:
         raise refusal(
             op.location,
-            f"'gpu.module' op {op.attributes['sym_name']} must lie in the outermost module to be "
+            f"'gpu.module' op {op.attributes['sym_name']} must be in the outermost module to be "
             f"compiled, got one in '{op.parent.operation.name}'",
-            "move it, and what calls its kernels, there",
+            "move it there, with what launches its kernels",
         )
 
 

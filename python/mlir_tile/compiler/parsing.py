@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Stage verify: parse a module as text or bytecode, and refuse what would end the process."""
+"""Stage verify: parse modules, and refuse text on which MLIR would end the process."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def parse_named(content: bytes, name: str) -> ir.Module:
             try:
                 said.extend(diagnostic_lines(diagnostic))
             except (RuntimeError, UnicodeError) as error:
-                # The bindings can make no `str` of the text.
-                why = f"cannot be parsed, nor said why: {error}"
+                # The bindings cannot decode the text.
+                why = f"cannot be parsed, and the reason cannot be decoded: {error}"
                 said.append(Diagnostic.elsewhere(name, why))
         return is_error
 
@@ -80,8 +80,8 @@ def parse_named(content: bytes, name: str) -> ir.Module:
 def _check_strings(text: bytes, name: str, is_text: bool) -> None:
     """Raise `CompileError` for a string in MLIR's text that is not UTF-8, at its place.
 
-    Upstream's bindings cannot make a `str` of it, amidst a diagnostic or a pass. A zero
-    byte in the name of a symbol ends the process where LLVM gets to it.
+    Upstream's bindings cannot make a `str` of it, in a diagnostic or a pass. LLVM ends the process
+    on a zero byte in the name of a symbol.
     """
     if text.isascii() and not _UNUSUAL_ESCAPE.search(text):
         return
@@ -112,7 +112,7 @@ def _is_utf8(content: bytes) -> bool:
 
 
 def _check_numbers(text: bytes, name: str) -> None:
-    """Raise `CompileError` for a number that upstream's parser would spend seconds or hours on."""
+    """Raise `CompileError` for a number that upstream's parser would take too long to read."""
     for number in _LONG_NUMBER.finditer(text):
         begin = text.rfind(b"\n", 0, number.start()) + 1
         if b"//" not in text[begin : number.start()]:
@@ -139,7 +139,7 @@ def _error(text: bytes, name: str, offset: int, message: str) -> CompileError:
     return CompileError(diagnostics=[Diagnostic.at(name, line, column, message)])
 
 
-# Upstream's parser has neither limits nor a lexer to be asked: these read its tokens.
+# Upstream's parser has no limits, and its lexer has no bindings: these match its tokens.
 _MAX_BRACKETS = 1000
 _OPEN, _CLOSED = (b"[", b"{", b"<"), (b"]", b"}", b">")
 # A string or a comment, angles that are no brackets, or a bracket.

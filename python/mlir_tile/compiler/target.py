@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which GPUs and PTX versions can copy between CTAs; LLVM aborts on the others."""
+"""The GPUs and PTX versions that can copy between CTAs; LLVM aborts on the others."""
 
 from mlir import ir
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Stage ptx: where the tools of the CUDA toolkit are, and which PTX they take.
+"""Stage ptx: find the tools of the CUDA toolkit, and the newest PTX that they take.
 
-PTX needs none of them; cubins need `ptxas`, and fat binaries `fatbinary` beside it.
+PTX needs none of them; cubins need `ptxas`, and fat binaries `fatbinary` too.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Toolkit:
 def find_toolkit(tools: Sequence[str] = ("ptxas",)) -> Toolkit:
     """Return the first toolkit with all of `tools`.
 
-    Looked for are the folders in CUDA_HOME, CUDA_PATH and CUDA_ROOT, those of PATH, the wheels of
-    this environment, and /usr/local/cuda. Raises `CompileError` that names all of them.
+    Searches the folders in CUDA_HOME, CUDA_PATH and CUDA_ROOT, those of PATH, the wheels of this
+    environment, and /usr/local/cuda. Raises a `CompileError` that names all of them.
     """
     looked = []
     for place, folder in _places():
@@ -66,7 +66,7 @@ def find_toolkit(tools: Sequence[str] = ("ptxas",)) -> Toolkit:
 
 
 def _places() -> Iterator[tuple[str, Path | None]]:
-    """Yield where a toolkit may be: in words, and its folder if there is one."""
+    """Yield each place that is searched: its description, and its folder if there is one."""
     for variable in VARIABLES:
         value = os.environ.get(variable)
         yield f"{variable} ({value or 'not set'})", Path(value) if value else None
@@ -97,7 +97,7 @@ def _is_program(path: Path) -> bool:
 
 
 def _release(ptxas: Path) -> tuple[int, int]:
-    """Ask `ptxas` which CUDA release it is of; raise `CompileError` where it does not say."""
+    """Return the CUDA release of `ptxas`; raise `CompileError` if it does not print one."""
     try:
         done = subprocess.run(
             [ptxas, "--version"], capture_output=True, text=True, timeout=60, check=False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the generated op classes import by this name: upstream's, unchanged."""
+"""The module that the generated op classes import: upstream's, unchanged."""
 
 from mlir.dialects._ods_common import (
     _cext,

@@ -2,9 +2,9 @@
 """Builders of the tile dialect, one for each op.
 
 Numbers may be ints, which become constants, or values of `index` or integer type, which are
-converted. Without `loc` an op has the current location, or, where that says nothing, the line of
-the caller, so that diagnostics point there. `TypeError` and `ValueError` name the argument and
-are raised before any op is made; what only the IR around tells is the verifier's to say.
+converted. Without `loc` an op has the current location, or, if that is unknown, the line of the
+caller, so that diagnostics point there. `TypeError` and `ValueError` name the argument and are
+raised before any op is made; rules that depend on the surrounding IR are left to the verifier.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def copy_async(
     The bytes complete on the counterpart of `barrier` there: a group of one mbarrier, or `(group,
     index)`. `rank` is linear within the cluster and never the CTA's own. `issue` says who executes
     the op: "thread", "warp" or "cta". `variant` forces one way of copying, and `plan` gives what
-    the analysis would find. `loc` and `ip` say where the op stands.
+    the analysis would find. `loc` and `ip` are its location and insertion point.
     """
     src, dst = memref_of("src", src), memref_of("dst", dst)
     target, number = BarrierOperands(barrier), _rank(rank, src.context)
@@ -104,7 +104,7 @@ def arrive(
 
     `barrier` is a group of one mbarrier, or `(group, index)`; `rank` is linear, and may be the
     CTA's own. `scope` is "cta", or "cluster" where the arrival hands over ordinary stores. `loc`
-    and `ip` say where the op stands.
+    and `ip` are its location and insertion point.
     """
     target = BarrierOperands(barrier)
     number, ordered = _rank(rank, target.group.context), scope_of(scope)
@@ -129,8 +129,8 @@ def expect(
     """Arrive on `barrier` and expect the bytes of one copy into each of `destinations`.
 
     `barrier` is a group of one mbarrier, or `(group, index)`, of the executing CTA. `destinations`
-    is a tile or a sequence of tiles, one for each copy into it. `loc` and `ip` say where the op
-    stands.
+    is a tile or a sequence of tiles, one for each copy into it. `loc` and `ip` are its
+    location and insertion point.
     """
     target = BarrierOperands(barrier)
     given = destinations if isinstance(destinations, Sequence) else [destinations]
@@ -153,9 +153,9 @@ def wait(
     """Wait for the phase of `parity` of `barrier` to complete.
 
     `barrier` is a group of one mbarrier, or `(group, index)`, of the executing CTA. `parity` is
-    False for the first phase, then by turns; of a number the lowest bit counts. After `max_spins`
-    tries in a row the kernel traps. `scope` is "cta", or "cluster" where the phase hands over
-    ordinary stores of peers. `loc` and `ip` say where the op stands.
+    False for the first phase, then alternates; only the lowest bit of a number counts. The kernel
+    traps after `max_spins` tries in a row. `scope` is "cta", or "cluster" where the phase hands
+    over ordinary stores of peers. `loc` and `ip` are its location and insertion point.
     """
     target = BarrierOperands(barrier)
     phase, ordered = parity_of(parity, target.group.context), scope_of(scope)
@@ -183,8 +183,8 @@ def view(
 ) -> ir.Value:
     """Return the elements of `source`, a flat memref, from `offset` on as a tile with `layout`.
 
-    `offset` counts elements; the shape of the result is that of `layout`. `loc` and `ip` say where
-    the op stands.
+    `offset` counts elements; the shape of the result is that of `layout`. `loc` and `ip` are its
+    location and insertion point.
     """
     source = memref_of("source", source)
     if not isinstance(layout, _tile.LayoutAttr):
@@ -209,8 +209,8 @@ def slice(
 ) -> ir.Value:
     """Return the region of `source` of `sizes` coordinates from `offsets` on, in each dimension.
 
-    `source` has a `#tile.layout`, and the result's layout is what follows. Raises `ValueError` for
-    a region that leaves `source` or is not a layout. `loc` and `ip` say where the op stands.
+    `source` has a `#tile.layout`, and so has the result. Raises `ValueError` for a region that
+    leaves `source` or is not a layout. `loc` and `ip` are its location and insertion point.
     """
     source = memref_of("source", source)
     if not isinstance(source.type.layout, _tile.LayoutAttr):
@@ -243,7 +243,7 @@ def offset(
 ) -> ir.Value:
     """Return the elements from the buffer's start to `tile`, before the swizzle, as an `index`.
 
-    `tile` has a `#tile.layout`. `loc` and `ip` say where the op stands.
+    `tile` has a `#tile.layout`. `loc` and `ip` are its location and insertion point.
     """
     tile = memref_of("tile", tile)
     if not isinstance(tile.type.layout, _tile.LayoutAttr):
@@ -261,8 +261,8 @@ def assume_multiple(
 ) -> ir.Value:
     """Return `value`, an index or an integer, with the promise that `divisor` divides it.
 
-    The analysis takes it for granted. `divisor` is at least 1. `loc` and `ip` say where the op
-    stands.
+    The analysis relies on the promise. `divisor` is at least 1. `loc` and `ip` are its
+    location and insertion point.
     """
     value = value_of("value", "an index or an integer value", value)
     if not isinstance(value.type, ir.IndexType | ir.IntegerType):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the builders of the tile dialect take, made into operands.
+"""Conversion of what the builders of the tile dialect take to operands.
 
 Every argument is checked before any op is made: a call that raises leaves the IR as it was.
 """

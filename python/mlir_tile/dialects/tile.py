@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The tile dialect: op classes, builders and attributes.
 
-The op classes are generated and take operands as the op has them. The builders beside them, named
+The op classes are generated and take operands as the op has them. The builders next to them, named
 as the ops are, take numbers and barriers as one writes them; see docs/how-to/python-builders.md.
 """
 

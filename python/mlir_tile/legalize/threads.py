@@ -63,8 +63,8 @@ def known_block_size() -> tuple[int, ...] | None:
 def one_thread_of(op: tile.CopyAsyncOp) -> Iterator[None]:
     """Let one of the threads that execute `op` execute what is built inside.
 
-    Of a warp or a CTA an elected lane of a converged warp: behind any other condition the PTX
-    assembler puts a loop over the active lanes around each bulk copy.
+    Of a warp or a CTA this is an elected lane of a converged warp: under any other condition the
+    PTX assembler puts a loop over the active lanes around each bulk copy.
     """
     if op.issue.value == "thread":
         yield

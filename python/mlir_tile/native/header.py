@@ -94,7 +94,7 @@ def _functions(module: ir.Module) -> Iterator[Function]:
         if op.operation.name != "func.func" or "llvm.emit_c_interface" not in op.attributes:
             continue
         if not op.operation.regions[0].blocks:
-            continue  # declared only: somebody else's
+            continue  # declared only, defined elsewhere
         name = ir.StringAttr(op.attributes["sym_name"]).value
         function_type = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):

@@ -48,11 +48,11 @@ _LATE = {
 }
 
 
-# What calls functions, and NumPy with it, is imported only where it is asked for.
+# What calls functions is imported on first use, and NumPy with it.
 if not TYPE_CHECKING:  # to which a misspelt name is an error
     __getattr__ = late_names(__name__, _LATE)
 
 
 def __dir__() -> list[str]:
-    """Return all names, also of what is imported only where it is asked for."""
+    """Return all names, including those that are imported on first use."""
     return sorted({*globals(), *_LATE})

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """DLPack capsules, read without taking them over.
 
-The capsule frees its tensor itself as long as nobody renames it: whoever uses the memory keeps the
-capsule for so long. Structures are those of dlpack.h, before and after version 1.
+A capsule that is not renamed frees its tensor itself: to use the memory is to keep the capsule.
+Structures are those of dlpack.h, before and after version 1.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 There is one driver table for the process; each host call brings its own emulated device, which its
 thread carries in a `Session`. Launches run at once, so streams and events are only numbers. No
 exception crosses the C++ frames below: it is kept in the session, and `Session.take_exception`
-hands it to whoever made the host call.
+hands it to the caller of the host function.
 """
 
 from __future__ import annotations

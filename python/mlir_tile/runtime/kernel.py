@@ -303,7 +303,7 @@ class BoundKernel:
         for number, owner in owners.items():
             value, where = values[number], parameters.where(number)
             if not owner and hasattr(value, "__dlpack__"):
-                late.append(number)  # to be told the stream
+                late.append(number)  # its exporter takes the stream
             else:
                 tensors[number] = read_tensor(value, owner, where, driver, self._stream)
         device = self._device({n: tensor.device for n, tensor in tensors.items()})

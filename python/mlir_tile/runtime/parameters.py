@@ -21,9 +21,9 @@ __all__ = ["Parameters", "Place"]
 
 
 class Place(NamedTuple):
-    """What a memref's parameters are beside its pointer.
+    """The parameters of a memref besides its pointer.
 
-    `tail` is offset, sizes and strides as bytes; `offset_bytes` lie before the first element, and a
+    `tail` is offset, sizes and strides as bytes; `offset_bytes` precede the first element, and a
     pointer with one of `misaligned_bits` is not a multiple of the element's size.
     """
 

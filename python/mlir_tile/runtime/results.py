@@ -23,7 +23,7 @@ from mlir_tile.runtime.signature import Argument, MemRef, Scalar, Signature
 
 __all__ = ["Results"]
 
-# What the lowering of memref.get_global gives as the allocated pointer: nobody may free it.
+# What the lowering of memref.get_global gives as the allocated pointer, which must not be freed.
 _GLOBAL = 0xDEADBEEF
 
 
@@ -49,7 +49,7 @@ class Results:
     def read(self) -> Any:
         """Return the results after the call.
 
-        Raises `Error` for a memref whose memory is nobody's that is known here.
+        Raises `Error` for a memref whose memory has no known owner.
         """
         owned: dict[int, Any] = {}
         try:
@@ -68,7 +68,7 @@ class Results:
         return tuple(values)
 
     def discard(self) -> None:
-        """Free what the call allocated for results that nobody will see."""
+        """Free what the call allocated for results that are not returned."""
         for result, offset in zip(self._results, self._offsets, strict=True):
             if isinstance(result, MemRef):
                 allocated = int.from_bytes(self.buffer.raw[offset : offset + 8], "little")

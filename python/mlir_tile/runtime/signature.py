@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a host function takes, and how Python values become that.
+"""The signatures of host functions, and the conversion of Python values to their arguments.
 
 Reads function types of the `func` dialect, before they are lowered; produces the memref descriptors
 and scalars of MLIR's C interface. Everything is checked here, before anything runs.
@@ -34,7 +34,7 @@ __all__ = ["Argument", "MemRef", "Scalar", "Signature", "parse_argument", "signa
 
 
 _LARGEST = {"f16": 65504.0, "bf16": 3.38e38, "f32": 3.4e38, "f64": sys.float_info.max}
-"""What surely is in the range of a float type; it takes long to find out for what is not here."""
+"""Bounds within which a number needs no check of its range, which is slow."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Scalar:
 
 @dataclass(frozen=True)
 class MemRef:
-    """A memref argument; None stands for an extent, stride or offset known only at run time."""
+    """A memref argument; an extent, stride or offset of None is known only at run time."""
 
     text: str
     element: str

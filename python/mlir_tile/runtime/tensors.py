@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tensors in device memory, whichever library made them, as pointers with a layout.
 
-PyTorch's and CuPy's are asked directly. Others are read through DLPack, which lets them bring their
-content to the stream of the launch, or else through `__cuda_array_interface__`. Neither of the two
-is imported here.
+PyTorch's and CuPy's are asked directly. Others are read through DLPack, which lets them order their
+content before the stream of the launch, or else through `__cuda_array_interface__`. Neither of the
+two is imported here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Tensor:
     """A tensor on a device; `stream` is where its content is ready, None where it is anywhere.
 
     `device` is None for a tensor without elements that does not say. Strides are in elements. The
-    memory may be there only as long as `owner`; with `is_copy` nobody sees what is written to it.
+    memory may be there only as long as `owner`; with `is_copy` what is written to it is lost.
     """
 
     pointer: int
@@ -53,7 +53,7 @@ def owner_of(value: Any) -> str:
 
 
 def _read_torch(tensor: Any) -> tuple[int, Hashable]:
-    # Such a tensor's memory does not hold its values, or must not be written behind its back.
+    # The memory of such a tensor does not hold its values, or autograd must see all writes to it.
     return tensor.data_ptr(), (
         tensor.dtype,
         tensor.shape,

@@ -33,7 +33,7 @@ class Moved:
 class Chunks:
     """The copies of a plan, numbered in issue order: the last loop is the fastest.
 
-    `part_bytes` is how many bytes lie in one piece on both sides.
+    `part_bytes` is how many bytes are contiguous on both sides.
     """
 
     def __init__(self, plan: Any) -> None:

@@ -22,7 +22,7 @@ border-radius:6px;background:#1a1a1a;color:#ffffff;font:12px 'DejaVu Sans Mono',
 #tip{background:#e6edf3;color:#0d1117}}
 """
 
-# A cell says where its first element lies; the others go on from there.
+# A cell has the offset of its first element; the others follow it.
 SCRIPT = """\
 const tip = document.getElementById("tip");
 function describe(cell, x) {
@@ -85,5 +85,5 @@ def page(pictures: Sequence[Picture]) -> str:
 
 
 def fragment(picture: Picture) -> str:
-    """Return a picture to stand in another page, as notebooks are: no script, texts on cells."""
+    """Return a picture for a page of others, such as a notebook: no script, texts on cells."""
     return svg.render([picture], tooltips=True)

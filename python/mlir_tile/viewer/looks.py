@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What all renderers share: what a cell is coloured by, and what is written in it.
 
-Colours only help the eye: whatever they say stands in the cell as a number too.
+Colours only help the eye: whatever they say is in the cell as a number too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def bits_of(grid: Grid) -> int:
 
 
 def banks_of(cell: Cell, grid: Grid) -> str:
-    """Return the banks that a cell lies in, as `4` or `4-7`."""
+    """Return the banks of a cell, as `4` or `4-7`."""
     first_bit = cell.place * grid.element_bits
     words = (first_bit + bits_of(grid) - 1) // BANK_BITS - first_bit // BANK_BITS
     return str(cell.bank) if words == 0 else f"{cell.bank}-{(cell.bank + words) % BANKS}"

@@ -2,7 +2,7 @@
 """What a picture shows, without any looks: grids of cells, each a few neighbouring elements.
 
 Places come from the layout algebra, chunks from a plan. A cell is the longest piece of a row, up to
-16 bytes, that lies in one piece in each grid; large tiles are cut to a window.
+16 bytes, that is contiguous in each grid; large tiles are cut to a window.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Cell:
-    """Neighbouring elements of a row that lie in one piece.
+    """Neighbouring elements of a row that are contiguous in memory.
 
     `place` is the first one's, in elements from the buffer's start; `phase` is what the swizzle
     XORs its unit's number with. `moved` is the copy that moves it. `marked` is where the analysis
@@ -291,7 +291,7 @@ def _visible(plane: _Plane, window: Window, piece: int) -> tuple[range, range]:
 
 
 def _in_pieces(plane: _Plane, rows: range, columns: range, piece: int, sides: list[_Side]) -> bool:
-    """Whether each cell of `piece` elements lies in one piece on each side."""
+    """Whether each cell of `piece` elements is contiguous on each side."""
     if plane.columns % piece or plane.length(plane.rows - 1) % piece:
         return False
     for side in sides:
@@ -307,7 +307,7 @@ def _in_pieces(plane: _Plane, rows: range, columns: range, piece: int, sides: li
 
 
 def _hidden(plane: _Plane, rows: range, columns: range) -> str:
-    """Say what of the tile is not drawn."""
+    """Return a line on the part of the tile that is not drawn."""
     parts = []
     if len(rows) < plane.rows:
         parts.append(f"rows {rows.start} to {rows.stop - 1} of {plane.rows}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What notebooks show of layouts and plans."""
+"""HTML for layouts and plans in notebooks."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ CHARACTER = 7.3
 SMALL = 6.1
 """The same of 10 pixels."""
 WIDEST = 1280
-"""Grids that would be wider together stand below each other."""
+"""Grids that are wider together go below each other."""
 
 STYLE = (
     "svg.tile{--page:#ffffff;--ink:#1a1a1a;--dim:#57606a;--empty:#eeeeee}"

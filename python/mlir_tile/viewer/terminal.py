@@ -10,7 +10,7 @@ GAP = "    "
 
 
 def render(picture: Picture, width: int, colored: bool) -> str:
-    """Return a picture as text; grids stand side by side where `width` characters allow."""
+    """Return a picture as text; grids are side by side where `width` characters allow."""
     blocks = [_grid(grid, picture.color, colored) for grid in picture.grids]
     parts = [[picture.title]] if picture.title else []
     if sum(size for _, size in blocks) + len(GAP) * (len(blocks) - 1) <= width:
@@ -58,7 +58,7 @@ def _text(cell: Cell, grid: Grid, color: str) -> str:
 
 
 def _paint(text: str, cell: Cell, color: str) -> str:
-    """Put the colour of a cell behind its text, as 24 bits; what is marked is inverse."""
+    """Set the background of a cell's text to its colour, in 24 bits; marked cells are inverse."""
     fill = looks.fill(cell, color)
     if cell.marked:
         return f"\x1b[7m{text}\x1b[0m"

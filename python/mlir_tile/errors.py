@@ -3,11 +3,11 @@
 
     Error
     ├── CompileError          the IR is wrong, or a stage could not lower it
-    ├── CompilerCrash         MLIR or LLVM ended the isolated process that compiled
-    ├── LoadError             a file is no saved program, is damaged, or of another version
-    ├── LaunchError           a host call was refused or went wrong on the device
+    ├── CompilerCrash         MLIR or LLVM crashed in an isolated compilation
+    ├── LoadError             a file is not a saved program, is damaged, or of another version
+    ├── LaunchError           a host call was refused or failed on the device
     │   ├── KernelTimeout     a kernel did not end within `timeout=`
-    │   └── EmulatorError     the emulator found the kernel breaking a rule
+    │   └── EmulatorError     the kernel broke a rule that the emulator checks
     └── DeviceUnavailable     no driver, no GPU, or one older than sm_90
 
 A program that compiles but looks wrong gets a `CompileWarning`; what the emulator reports of a

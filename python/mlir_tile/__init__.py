@@ -5,6 +5,7 @@ Importing this package registers the tile dialect with every `mlir.ir.Context` t
 later, and its passes and pipelines with MLIR.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .interpreters import refuse_sub_interpreters as _refuse_sub_interpreters
@@ -31,7 +32,6 @@ from .errors import (  # noqa: E402
     LaunchError,
     LoadError,
 )
-from .late import late_names  # noqa: E402
 from .program import compile  # noqa: E402
 
 if TYPE_CHECKING:
@@ -82,11 +82,13 @@ if not TYPE_CHECKING:  # to which a misspelt name is an error
 
     def __getattr__(name: str) -> Any:
         """Import what builds or runs programs, and read the version, on first use."""
+        if name in _LATE:
+            return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
         if name == "__version__":
             from importlib.metadata import version
 
             return version("mlir-tile")
-        return late_names(__name__, _LATE)(name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -35,15 +35,15 @@ def test_importing_the_package_imports_neither_patterns_nor_what_runs_kernels() 
 
 
 def test_what_is_imported_late_is_there_when_asked_for() -> None:
-    modules = imported("from mlir_tile.runtime import Executable, Signature, signatures_of")
-    assert {"mlir_tile.runtime.executable", "mlir_tile.runtime.signature"} <= modules
-    import mlir_tile.runtime
+    modules = imported("from mlir_tile import load, register_variant")
+    assert {"mlir_tile.runtime.saved", "mlir_tile.variants"} <= modules
+    import mlir_tile
 
-    with pytest.raises(AttributeError, match="no attribute 'Executible'"):
-        _ = mlir_tile.runtime.Executible
+    with pytest.raises(AttributeError, match="no attribute 'lode'"):
+        _ = mlir_tile.lode
 
 
-@pytest.mark.parametrize("package", ["mlir_tile", "mlir_tile.runtime", "tile_emulator"])
+@pytest.mark.parametrize("package", ["mlir_tile", "tile_emulator"])
 def test_what_is_imported_late_is_listed(package: str) -> None:
     listed = imported(f"import {package}; print('modules', *dir({package})); raise SystemExit")
     module = importlib.import_module(package)

@@ -7,7 +7,8 @@ from mlir import ir
 from mlir.dialects import gpu
 from mlir.passmanager import PassManager
 
-from mlir_tile.runtime import Executable, signatures_of
+from mlir_tile.runtime.executable import Executable
+from mlir_tile.runtime.signature import signatures_of
 
 PIPELINE = (
     "builtin.module(gpu-lower-to-nvvm-pipeline{cubin-chip=sm_90 cubin-features=+ptx81 "

@@ -10,7 +10,7 @@ from mlir import ir
 
 import mlir_tile as mt
 from mlir_tile.binaries import embedded_ptx
-from mlir_tile.runtime import Executable
+from mlir_tile.runtime.executable import Executable
 
 ANY = "memref<?x?xf32, strided<[?, ?], offset: ?>>"
 SWIZZLED = "memref<8x64xf16, #tile.layout<(8, 64) : (64, 1), swizzle = <3, 3, 3>>>"

@@ -10,7 +10,9 @@ import host_programs
 import numpy as np
 import pytest
 
-from mlir_tile.runtime import DeviceUnavailable, LaunchError, device_info, devices, executable
+from mlir_tile.errors import DeviceUnavailable, LaunchError
+from mlir_tile.runtime import devices, executable
+from mlir_tile.runtime.devices import device_info
 
 MAJOR = 75
 

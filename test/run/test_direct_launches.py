@@ -23,8 +23,9 @@ from fake_tensors import (
 )
 from kernel_programs import kernel
 
-from mlir_tile.runtime import DeviceUnavailable, LaunchError, tensors
+from mlir_tile.errors import DeviceUnavailable, LaunchError
 from mlir_tile.runtime import kernel as kernel_module
+from mlir_tile.runtime import tensors
 from mlir_tile.runtime.library import library
 
 
@@ -276,8 +277,8 @@ def test_devices_are_not_mixed(program, fake, streams) -> None:
 
 
 def test_device_tensors_need_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlir_tile.runtime import DeviceInfo
     from mlir_tile.runtime import kernel as kernels
+    from mlir_tile.runtime.devices import DeviceInfo
 
     def none() -> int:
         raise DeviceUnavailable("no CUDA driver: none")

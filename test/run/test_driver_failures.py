@@ -13,13 +13,8 @@ import host_programs
 import numpy as np
 import pytest
 
-from mlir_tile.runtime import (
-    DeviceUnavailable,
-    Error,
-    Executable,
-    KernelTimeout,
-    LaunchError,
-)
+from mlir_tile.errors import DeviceUnavailable, Error, KernelTimeout, LaunchError
+from mlir_tile.runtime.executable import Executable
 
 DEFINITIONS = Path(__file__).parents[2] / "lib" / "Runtime" / "DriverFunctions.def"
 FUNCTIONS = re.findall(r"^TILE_DRIVER_FUNCTION\((cu\w+),", DEFINITIONS.read_text(), re.MULTILINE)

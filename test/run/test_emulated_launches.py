@@ -194,8 +194,8 @@ def test_the_demonstration_runs_from_its_kernel(demonstration: str) -> None:
 
 
 def test_auto_takes_numpy_arrays_where_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlir_tile.runtime import DeviceInfo
     from mlir_tile.runtime import kernel as kernels
+    from mlir_tile.runtime.devices import DeviceInfo
 
     monkeypatch.setattr(kernels, "device_info", lambda: DeviceInfo("", (), "none"))
     out = np.zeros(4, np.int32)

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import mlir_tile as mt
-from mlir_tile.runtime import EmulatorError, Error, Executable, KernelTimeout, LaunchError
+from mlir_tile.errors import EmulatorError, Error, KernelTimeout, LaunchError
 from mlir_tile.runtime.driver_emulator import _WORDS
+from mlir_tile.runtime.executable import Executable
 
 te = pytest.importorskip("tile_emulator")
 advice = pytest.importorskip("tile_emulator.advice")

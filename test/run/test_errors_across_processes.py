@@ -15,7 +15,7 @@ import pytest
 
 import mlir_tile as mt
 import tile_emulator as te
-from mlir_tile.runtime import Launch
+from mlir_tile.errors import Launch
 
 LAUNCH = Launch("k", (2, 1, 1), (32, 1, 1), (2, 1, 1), 0)
 

@@ -18,7 +18,8 @@ import host_programs
 import numpy as np
 import pytest
 
-from mlir_tile.runtime import LaunchError, device_info
+from mlir_tile.errors import LaunchError
+from mlir_tile.runtime.devices import device_info
 
 _info = device_info()
 pytestmark = pytest.mark.skipif(
@@ -41,7 +42,9 @@ sys.path.insert(0, {str(FOLDER)!r})
 import numpy as np
 import host_programs
 from host_programs import *
-from mlir_tile.runtime import *
+from mlir_tile import *
+from mlir_tile.runtime.executable import Executable
+from mlir_tile.runtime.signature import signatures_of
 def array(extent=64):
     return np.full(extent, -1, np.float32)
 """

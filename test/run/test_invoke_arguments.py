@@ -9,7 +9,9 @@ import host_programs
 import numpy as np
 import pytest
 
-from mlir_tile.runtime import Executable, Signature, executable
+from mlir_tile.runtime import executable
+from mlir_tile.runtime.executable import Executable
+from mlir_tile.runtime.signature import Signature
 
 HOST = """
 module attributes {gpu.container_module} {
@@ -319,7 +321,7 @@ def test_copies_load_no_library_of_mlirs() -> None:
 def test_host_code_that_cannot_be_compiled_says_why(fake) -> None:
     from mlir import ir
 
-    from mlir_tile.runtime import CompileError
+    from mlir_tile.errors import CompileError
 
     with ir.Context():
         module = ir.Module.parse("func.func @main() attributes {llvm.emit_c_interface} { return }")

@@ -8,7 +8,7 @@ import host_programs
 import numpy as np
 import pytest
 
-from mlir_tile.runtime import LaunchError
+from mlir_tile.errors import LaunchError
 
 SHARED_SIZE_BYTES = 1
 MAX_DYNAMIC_SHARED_SIZE_BYTES = 8

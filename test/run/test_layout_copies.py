@@ -21,7 +21,7 @@ import layout_cases
 import layout_oracle as oracle
 
 import mlir_tile as mt
-from mlir_tile.runtime import device_info
+from mlir_tile.runtime.devices import device_info
 
 pytest.importorskip("tile_emulator")
 

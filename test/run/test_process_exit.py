@@ -18,7 +18,9 @@ import sys
 sys.path.insert(0, {str(FOLDER)!r})
 import numpy as np
 from host_programs import *
-from mlir_tile.runtime import *
+from mlir_tile import *
+from mlir_tile.runtime.executable import Executable
+from mlir_tile.runtime.signature import signatures_of
 from fake_cuda import FakeDriver
 from pathlib import Path
 import os
@@ -94,7 +96,7 @@ def test_without_a_driver_the_library_loads_and_says_so() -> None:
     environment = {k: v for k, v in os.environ.items() if k != "MLIR_TILE_DRIVER"}
     environment["MLIR_TILE_DRIVER"] = "/nonexistent/libcuda.so.1"
     done = subprocess.run(
-        [sys.executable, "-c", "from mlir_tile.runtime import *; print(device_info().reason)"],
+        [sys.executable, "-c", "import mlir_tile as mt; print(mt.device_info().reason)"],
         env=environment,
         capture_output=True,
         text=True,

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import mlir_tile as mt
-from mlir_tile.runtime import Executable, results
+from mlir_tile.runtime import results
+from mlir_tile.runtime.executable import Executable
 from mlir_tile.runtime.library import library
 
 HOST = """

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import mlir_tile as mt
-from mlir_tile.runtime import Executable
+from mlir_tile.runtime.executable import Executable
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ import pytest
 from shared_memory_programs import Buffer, Kernel, program
 
 import mlir_tile as mt
-from mlir_tile.runtime import Executable, device_info
+from mlir_tile.runtime.devices import device_info
+from mlir_tile.runtime.executable import Executable
 
 KIB = 1024
 BARRIER_BYTES = 16

@@ -70,6 +70,16 @@ static LogicalResult checkArguments(gpu::GPUFuncOp op) {
   return success();
 }
 
+/// Upstream looks for the gpu.module around it.
+static LogicalResult checkPlace(Operation *op) {
+  if (!isa<ModuleOp>(op->getParentOp()))
+    return success();
+  InFlightDiagnostic diag =
+      op->emitOpError("must be in a function, got one in the module itself");
+  diag.attachNote() << "move it into a kernel";
+  return diag;
+}
+
 namespace {
 struct CheckMemRefs : tile::impl::TileCheckMemRefsBase<CheckMemRefs> {
   void runOnOperation() override {
@@ -80,6 +90,8 @@ struct CheckMemRefs : tile::impl::TileCheckMemRefsBase<CheckMemRefs> {
         return checkExpandShape(expand);
       if (auto function = dyn_cast<gpu::GPUFuncOp>(op))
         return checkArguments(function);
+      if (isa_and_nonnull<nvgpu::NVGPUDialect>(op->getDialect()))
+        return checkPlace(op);
       return WalkResult::advance();
     });
     if (result.wasInterrupted())

@@ -84,6 +84,12 @@ static WalkResult checkType(Operation *op, Type type) {
     return op->emitOpError("integers must have 1 to ")
            << kMaxIntegerBits << " bits, got " << type;
   }
+  if (isa<FloatTF32Type>(type)) {
+    InFlightDiagnostic diag = op->emitOpError(
+        "cannot have values of tf32: no register or memory holds them");
+    diag.attachNote() << "take f32, which tensor cores round to tf32";
+    return diag;
+  }
   if (memref && !isMemorySpace(memref.getMemorySpace())) {
     InFlightDiagnostic diag =
         op->emitOpError("memory spaces must be numbers from 0 to ")

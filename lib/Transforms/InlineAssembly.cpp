@@ -77,8 +77,16 @@ LogicalResult tile::checkInlineAssembly(LLVM::InlineAsmOp op) {
                   "operand, as \"r\"");
   unsigned count = 0;
   for (const llvm::InlineAsm::ConstraintInfo &each :
-       llvm::InlineAsm::ParseConstraints(constraints))
+       llvm::InlineAsm::ParseConstraints(constraints)) {
     count += each.Type != llvm::InlineAsm::isClobber;
+    // LLVM ends the process where it cannot make an address of an operand.
+    for (StringRef code : each.Codes)
+      if (each.Type != llvm::InlineAsm::isClobber &&
+          StringRef("poV").contains(code))
+        return refuse("has constraint \"" + code +
+                          "\", which GPUs have no operands for",
+                      "hand over a pointer in a register, as \"l\"");
+  }
   if (std::string rule = faultOfText(op.getAsmString(), count); !rule.empty())
     return refuse(rule, "count the results first, then the operands, from $0");
   return success();

@@ -125,7 +125,7 @@ def TileCheckTypes : Pass<"tile-check-types"> {
   let summary = "Refuse, at their place, types and declarations on which upstream or LLVM ends the process";
   let description = [{
     Shapes of 2^63 elements or more, vectors of a scalable size, integers of no bits, memory spaces that
-    are no numbers of LLVM's, `llvm.align` that is no power of two, and `memref.alloc` and
+    are no numbers of LLVM's, `tf32`, `llvm.align` that is no power of two, and `memref.alloc` and
     `memref.alloca` of workgroup memory, which upstream takes from a GPU's heap or a thread's stack.
   }];
 }
@@ -134,8 +134,8 @@ def TileCheckMemRefs : Pass<"tile-check-memrefs"> {
   let summary = "Refuse, at their place, memrefs and descriptors that upstream's conversions cannot lower";
   let description = [{
     `memref.expand_shape` with several unknown extents in one group; subviews that drop some dimensions
-    of one element, keep others, and step in one of them by something else than 1; and functions on a
-    GPU that are handed a type of `nvgpu`.
+    of one element, keep others, and step in one of them by something else than 1; functions on a
+    GPU that are handed a type of `nvgpu`; and ops of `nvgpu` in no function.
   }];
 }
 

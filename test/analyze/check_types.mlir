@@ -146,3 +146,13 @@ func.func @stack_in_a_launch() {
   }
   return
 }
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+2 {{'gpu.func' op cannot have values of tf32: no register or memory holds them}}
+  // expected-note @+1 {{take f32, which tensor cores round to tf32}}
+  gpu.func @tf32() workgroup(%a: memref<4xvector<4xtf32>, 3>) kernel {
+    gpu.return
+  }
+}

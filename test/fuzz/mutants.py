@@ -168,6 +168,8 @@ def bytecode_mutant(seed: int, number: int) -> bytes:
     draw = random.Random(f"bytecode {seed} {number}")
     content = bytearray(draw.choice(bytecodes()))
     for _ in range(draw.randint(1, 4)):
+        if len(content) <= 4:  # Cut off after the magic number.
+            break
         place = draw.randrange(4, len(content))
         action = draw.choice(["bit", "byte", "byte", "drop", "insert", "cut", "copy"])
         if action == "bit":

@@ -80,3 +80,12 @@ func.func @descriptor(%map: !map) {
   }
   return
 }
+
+// -----
+
+// The control is every kernel with barriers.
+
+!barriers = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+// expected-error @+2 {{'nvgpu.mbarrier.create' op must be in a function, got one in the module itself}}
+// expected-note @+1 {{move it into a kernel}}
+%bars = nvgpu.mbarrier.create -> !barriers

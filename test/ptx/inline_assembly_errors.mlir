@@ -66,3 +66,14 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @address(%a: !llvm.ptr) kernel {
+    // expected-error @+2 {{'llvm.inline_asm' op has constraint "p", which GPUs have no operands for}}
+    // expected-note @+1 {{hand over a pointer in a register, as "l"}}
+    llvm.inline_asm has_side_effects "prefetch.global.L1 [$0];", "p" %a : (!llvm.ptr) -> ()
+    gpu.return
+  }
+}

@@ -318,8 +318,6 @@ static void describeBuffer(Origin &origin, Operation *scope) {
   } else if (isa<gpu::DynamicSharedMemoryOp>(op)) {
     origin.alignment = declaredAlignment(op->getAttr(kAlignmentAttrName));
     origin.canAlign = true;
-  } else if (isa<memref::AllocOp, memref::AllocaOp>(op)) {
-    origin.alignmentFix = "declare it as a workgroup attribution of the kernel";
   } else {
     origin.alignmentFix =
         "say how the buffer is aligned with memref.assume_alignment";
@@ -403,6 +401,11 @@ public:
       if (!isa<MemRefType>(value.getType()))
         return Refusal{"must be a view of a ranked buffer", ""};
     }
+    if (isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(
+            value.getDefiningOp()))
+      return Refusal{
+          "must be in shared memory, got what the kernel allocates elsewhere",
+          "declare it as a workgroup attribution of the kernel"};
     std::optional<SmallVector<Value>> incoming = incomingOf(value);
     if (!incoming || incoming->empty()) {
       end(value, std::move(path));

@@ -70,9 +70,8 @@ gpu.func @assumption_about_an_odd_view(%buffer: memref<20xf32, #wg>, %rank: i32,
 // An allocation in a kernel is no shared memory, however it is aligned.
 gpu.func @allocation(%rank: i32, %bars: !bars, %i: index) workgroup(%dst: memref<16xf32, #wg>) {
   %src = memref.alloc() {alignment = 16 : i64} : memref<16xf32, #wg>
-  // expected-error @+3 {{'tile.copy_async' op cannot be cut into bulk copies: source buffer must be aligned to 16 bytes, got an alignment of 1}}
-  // expected-note @+2 {{declare it as a workgroup attribution of the kernel}}
-  // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
+  // expected-error @+2 {{'tile.copy_async' op source must be in shared memory, got what the kernel allocates elsewhere}}
+  // expected-note @+1 {{declare it as a workgroup attribution of the kernel}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<16xf32, #wg> to memref<16xf32, #wg>, !bars
   gpu.return

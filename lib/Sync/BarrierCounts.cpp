@@ -120,6 +120,12 @@ static bool isInvariant(Value value, LoopLikeOpInterface loop, int depth = 12) {
          });
 }
 
+static Value groupOf(Operation *wait) {
+  if (auto op = dyn_cast<WaitOp>(wait))
+    return op.getBarriers();
+  return cast<nvgpu::MBarrierTryWaitParityOp>(wait).getBarriers();
+}
+
 static void checkWait(Operation *wait, const BarrierUses &uses, Report report) {
   Value parity = parityOf(wait);
   if (!parity)
@@ -129,7 +135,8 @@ static void checkWait(Operation *wait, const BarrierUses &uses, Report report) {
   // Rounds in which the place in the group may be another one each time.
   std::optional<int64_t> rounds = 1;
   for (LoopLikeOpInterface loop : loopsAround(wait)) {
-    if (!isInvariant(parity, loop))
+    // Groups may take turns, each with phases of its own.
+    if (!isInvariant(parity, loop) || !isInvariant(groupOf(wait), loop))
       return;
     // Two waits a round may be for both parities by turns; a new barrier begins
     // again.

@@ -177,6 +177,30 @@ gpu.func @each_barrier_twice(%rank: i32) workgroup(%src: !tile, %dst: !tile) ker
   gpu.return
 }
 
+// Groups that take turns have phases of their own; each is waited for once here.
+gpu.func @groups_by_turns(%rank: i32) workgroup(%src: !tile, %dst: !tile) kernel {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %first = arith.constant false
+  %bars = nvgpu.mbarrier.create -> !bars
+  %other = nvgpu.mbarrier.create -> !bars
+  nvgpu.mbarrier.init %bars[%c0], %c1 : !bars
+  nvgpu.mbarrier.init %other[%c0], %c1 : !bars
+  nvvm.fence.mbarrier.init
+  nvvm.cluster.arrive
+  nvvm.cluster.wait
+  scf.for %i = %c0 to %c2 step %c1 iter_args(%now = %bars, %then = %other) -> (!bars, !bars) {
+    tile.expect %now[%c0] for %dst : !bars, !tile
+    tile.copy_async %src to %dst cta(%rank) mbarrier(%now[%c0]) : !tile to !tile, !bars
+    tile.wait %now[%c0] parity(%first) : !bars
+    scf.yield %then, %now : !bars, !bars
+  }
+  nvvm.cluster.arrive
+  nvvm.cluster.wait
+  gpu.return
+}
+
 }
 
 // -----

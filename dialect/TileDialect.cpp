@@ -52,12 +52,14 @@ tile::TileDialect::verifyOperationAttribute(Operation *op,
              << name << "' must be a number of bytes, got " << value;
     return success();
   }
-  if (name == "tile.kernels")
+  if (name == "tile.kernels" || name == "tile.shared_names")
     return success();
   InFlightDiagnostic diag = op->emitOpError("has the attribute '")
                             << name << "', which is not known";
-  diag.attachNote() << "known are tile.insert_sync, tile.alignment, "
-                       "tile.dynamic_shared_memory_front and tile.kernels";
+  diag.attachNote()
+      << "known are tile.insert_sync, tile.alignment, "
+         "tile.dynamic_shared_memory_front, tile.shared_names and "
+         "tile.kernels";
   return diag;
 }
 

@@ -21,6 +21,8 @@ def Tile_Dialect : Dialect {
     - `tile.alignment = N : i64` on `gpu.dynamic_shared_memory` asks for an alignment of N bytes.
     - `tile.dynamic_shared_memory_front = N : i64` on a kernel says how many bytes of its dynamic
       shared memory `tile-place-shared-memory` has taken, at the front.
+    - `tile.shared_names` on a kernel, and on a compiled module, says what the program calls the pieces of
+      shared memory, for reports.
     - `tile.kernels` on a compiled module describes its kernels to whoever launches them.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",

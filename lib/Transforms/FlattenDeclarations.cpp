@@ -127,6 +127,9 @@ static LogicalResult flattenAttributions(gpu::GPUFuncOp func) {
         return failure();
       argument.setType(flat);
       viewAs(builder, argument, type);
+      // Reports tell where elements are by what was declared.
+      argument.setLoc(FusedLoc::get(func.getContext(), argument.getLoc(),
+                                    TypeAttr::get(type)));
     }
     return success();
   };

@@ -28,6 +28,10 @@ struct Buffer {
   mlir::memref::GlobalOp global;
   int64_t bytes = 0;
   int64_t alignment = kMinAlignment;
+  /// What its declaration is called, and its type there; null where no location
+  /// says it.
+  mlir::StringAttr name;
+  mlir::MemRefType type;
   /// Where in dynamic memory it was moved to.
   std::optional<int64_t> frontOffset;
 
@@ -99,6 +103,7 @@ private:
   mlir::LogicalResult refuse(Kernel &kernel, Need need);
   void rewrite();
   void rewrite(Kernel &kernel);
+  void nameBuffers(Kernel &kernel);
   void rewriteDynamic(mlir::gpu::DynamicSharedMemoryOp op, int64_t frontBytes);
   mlir::Value viewOfDynamic(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::Operation *function, mlir::MemRefType type,

@@ -128,6 +128,27 @@ static LogicalResult checkAlignment(Operation *op, const Twine &subject,
   return diag;
 }
 
+/// The name that a location gives, with the sigil of values; null for others.
+static StringAttr nameAt(Location location) {
+  if (auto name = dyn_cast<NameLoc>(location))
+    return StringAttr::get(location.getContext(),
+                           "%" + name.getName().getValue());
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    for (Location part : fused.getLocations())
+      if (StringAttr name = nameAt(part))
+        return name;
+  return {};
+}
+
+/// What the attribution was declared as, before its layout was expanded.
+static MemRefType declaredType(BlockArgument argument) {
+  if (auto fused = dyn_cast<FusedLoc>(argument.getLoc()))
+    if (auto type = dyn_cast_or_null<TypeAttr>(fused.getMetadata()))
+      if (auto declared = dyn_cast<MemRefType>(type.getValue()))
+        return declared;
+  return cast<MemRefType>(argument.getType());
+}
+
 /// Elements of less than a byte are packed; a row of them has no type of its
 /// own that upstream would give their bytes.
 static bool isPacked(Type element) {
@@ -204,6 +225,8 @@ FailureOr<Buffer> placement::spanAttribution(gpu::GPUFuncOp func,
   StringRef attrName = LLVM::LLVMDialect::getAlignAttrName();
   Buffer buffer;
   buffer.attribution = argument;
+  buffer.name = nameAt(argument.getLoc());
+  buffer.type = declaredType(argument);
   buffer.bytes = rowBytes(func, type.getElementType(), *elements);
   buffer.alignment = std::max(
       {kMinAlignment, assumedAlignment(argument),
@@ -233,6 +256,9 @@ FailureOr<Buffer> placement::spanGlobal(memref::GlobalOp global,
     return failure();
   Buffer buffer;
   buffer.global = global;
+  buffer.type = type;
+  for (memref::GetGlobalOp get : gets)
+    buffer.name = buffer.name ? buffer.name : nameAt(get.getLoc());
   buffer.bytes = rowBytes(global, type.getElementType(), *elements);
   buffer.alignment =
       std::max<int64_t>(kMinAlignment, global.getAlignment().value_or(1));

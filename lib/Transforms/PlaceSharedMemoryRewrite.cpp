@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tile;
@@ -12,6 +13,7 @@ using namespace tile::placement;
 
 static constexpr llvm::StringLiteral kFrontAttrName =
     "tile.dynamic_shared_memory_front";
+static constexpr llvm::StringLiteral kNamesAttrName = "tile.shared_names";
 static constexpr llvm::StringLiteral kDynamicName = "__dynamic_shared_memory";
 
 Value ModulePlacement::baseOfDynamic(Operation *function,
@@ -111,6 +113,51 @@ void ModulePlacement::rewrite(Kernel &kernel) {
   }
 }
 
+/// Where elements lie, in bytes, where that is one step for each dimension.
+static void addSteps(NamedAttrList &entry, MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  Type element = type.getElementType();
+  if (failed(type.getStridesAndOffset(strides, offset)) || offset != 0 ||
+      !element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 != 0)
+    return;
+  for (int64_t &stride : strides)
+    stride *= element.getIntOrFloatBitWidth() / 8;
+  Builder builder(type.getContext());
+  entry.set("extents", builder.getDenseI64ArrayAttr(type.getShape()));
+  entry.set("steps", builder.getDenseI64ArrayAttr(strides));
+}
+
+/// Tells under which symbol and offset of the PTX each buffer that has a name
+/// is found.
+void ModulePlacement::nameBuffers(Kernel &kernel) {
+  Builder builder(kernel.func);
+  SmallVector<Attribute> names;
+  unsigned attributions = 0;
+  for (Buffer &buffer : kernel.buffers) {
+    // Upstream's lowering numbers the attributions that are left.
+    std::string symbol = kDynamicName.str();
+    if (!buffer.frontOffset && buffer.attribution)
+      symbol =
+          llvm::formatv("__wg_{0}_{1}", kernel.func.getName(), attributions++);
+    else if (!buffer.frontOffset && buffer.global)
+      symbol = buffer.global.getSymName().str();
+    if (!buffer.name)
+      continue;
+    NamedAttrList entry;
+    entry.set("name", buffer.name);
+    entry.set("symbol", builder.getStringAttr(symbol));
+    entry.set("offset",
+              builder.getI64IntegerAttr(buffer.frontOffset.value_or(0)));
+    entry.set("bytes", builder.getI64IntegerAttr(buffer.bytes));
+    addSteps(entry, buffer.type);
+    names.push_back(entry.getDictionary(builder.getContext()));
+  }
+  kernel.func->removeAttr(kNamesAttrName);
+  if (!names.empty())
+    kernel.func->setAttr(kNamesAttrName, builder.getArrayAttr(names));
+}
+
 /// Replaces `op` by the dynamic memory behind `frontBytes`.
 void ModulePlacement::rewriteDynamic(gpu::DynamicSharedMemoryOp op,
                                      int64_t frontBytes) {
@@ -149,8 +196,10 @@ void ModulePlacement::rewriteDynamic(gpu::DynamicSharedMemoryOp op,
 }
 
 void ModulePlacement::rewrite() {
-  for (Kernel &kernel : kernels)
+  for (Kernel &kernel : kernels) {
+    nameBuffers(kernel);
     rewrite(kernel);
+  }
   for (gpu::DynamicSharedMemoryOp op : dynamicOps) {
     int64_t frontBytes = deviceFunctionUsesDynamic && !kernels.empty()
                              ? kernels[0].frontBytes

@@ -10,6 +10,7 @@
 #include "lib/Transforms/Target.h"
 #include "python/bindings/KnownLaunch.h"
 #include "python/bindings/LayoutAttr.h"
+#include "python/bindings/NamedModule.h"
 #include "python/bindings/ScriptedPass.h"
 #include "python/bindings/Watch.h"
 
@@ -57,7 +58,7 @@ static std::optional<MlirModule> parse(MlirContext context, nb::bytes text,
       llvm::MemoryBuffer::getMemBufferCopy({text.c_str(), text.size()}, name),
       llvm::SMLoc());
   mlir::ParserConfig config(unwrap(context), /*verifyAfterParse=*/false);
-  auto module = mlir::parseSourceFile<mlir::ModuleOp>(source, config);
+  auto module = tile::parseNamed(source, config);
   if (!module || failed(tile::checkElementCounts(*module)) ||
       failed(tile::checkChips(*module)) || failed(mlir::verify(*module)))
     return std::nullopt;
@@ -288,9 +289,11 @@ NB_MODULE(_tile, m) {
       "Return an offset as a swizzle, (bits, base, shift) or empty, moves it.");
   m.def("register_dialects", &tile::registerDialects, nb::arg("registry"),
         "Add the tile dialect to a dialect registry.");
-  m.def("parse", &parse, nb::arg("context"), nb::arg("text"), nb::arg("name"),
-        "Return the module in `text`, MLIR or bytecode, or None after a "
-        "diagnostic, which calls the text `name`.");
+  m.def(
+      "parse", &parse, nb::arg("context"), nb::arg("text"), nb::arg("name"),
+      "Return the module in `text`, MLIR or bytecode, or None after a "
+      "diagnostic, which calls the text `name`. Locations keep the names that "
+      "buffers and barriers have in the text.");
   m.def(
       "barrier_count",
       [](MlirType type) -> std::optional<unsigned> {

@@ -11,6 +11,9 @@ from mlir import ir
 KERNEL_TABLE = "tile.kernels"
 """The attribute with the types of the kernels, which `compiler.kernel_table` describes."""
 
+SHARED_NAMES = "tile.shared_names"
+"""The attribute with what the program calls the kernels' shared memory, described there too."""
+
 
 def embedded_ptx(module: ir.Module | ir.OpView) -> dict[str, str]:
     """Return the PTX of each `gpu.binary` in `module`, by the name of its `gpu.module`."""

@@ -31,7 +31,7 @@ def compile(
     chip: str = DEFAULT_CHIP,
     features: str = DEFAULT_FEATURES,
     opt_level: int = 3,
-    line_info: bool = False,
+    line_info: bool = True,
     isolate: bool = False,
     timeout: float | None = None,
 ) -> Executable:
@@ -39,7 +39,8 @@ def compile(
 
     A `str` is parsed as text, `bytes` as text or bytecode, in a context of its own. Callable are
     the `func.func`s with the attribute `llvm.emit_c_interface`. `chip`, `features` and `line_info`
-    are those of `lower`; `opt_level` is LLVM's, 0 to 3, for device and host.
+    are those of `lower`; with the last one, which changes no machine code, the emulator's reports
+    and NVIDIA's tools name source lines. `opt_level` is LLVM's, 0 to 3, for device and host.
 
     Warnings of the compiler are `CompileWarning`s. Raises what `parse` and `lower` raise.
 

@@ -106,7 +106,7 @@ def test_a_crash_of_the_parser_has_no_pass() -> None:
 def as_bytecode(text: str) -> bytes:
     with mt.context():
         content = io.BytesIO()
-        mt.parse(text).operation.write_bytecode(content)
+        ir.Module.parse(text).operation.write_bytecode(content)
         return content.getvalue()
 
 

@@ -35,7 +35,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   // expected-error @+2 {{'gpu.func' op has the attribute 'tile.insert_snyc', which is not known}}
-  // expected-note @+1 {{known are tile.insert_sync, tile.alignment, tile.dynamic_shared_memory_front and tile.kernels}}
+  // expected-note @+1 {{known are tile.insert_sync, tile.alignment, tile.dynamic_shared_memory_front, tile.shared_names and tile.kernels}}
   gpu.func @misspelt() kernel attributes {tile.insert_snyc} {
     gpu.return
   }

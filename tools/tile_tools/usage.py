@@ -45,9 +45,10 @@ def add_target_options(made: argparse.ArgumentParser) -> None:
     )
     made.add_argument(
         "--line-info",
-        action="store_true",
+        action=argparse.BooleanOptionalAction,
         default=None,
-        help="keep source places as .loc lines of the PTX, for reports and debuggers",
+        help="keep source places as .loc lines of the PTX, for reports and debuggers "
+        "(default: in what is run or saved as a program)",
     )
 
 

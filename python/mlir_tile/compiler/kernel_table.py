@@ -11,6 +11,12 @@ host module carries a table, as its attribute `tile.kernels`:
 `parameters` counts those of the lowered kernel, `front` the bytes of dynamic shared memory that its
 own buffers take; `grid`, `block` and `cluster` are its `known_grid_size`, `known_block_size` and
 `known_cluster_size`, if it has them.
+
+What the program calls the shared memory of a kernel, which `tile-place-shared-memory` leaves on it,
+is kept for the emulator's reports, as the attribute `tile.shared_names`:
+
+    {KERNEL = [{name = "%full", symbol = "__mbarrier", offset = 0 : i64, bytes = 16 : i64,
+                extents = array<i64: 2>, steps = array<i64: 8>}]}
 """
 
 from __future__ import annotations
@@ -18,6 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mlir import ir
+
+from ..binaries import SHARED_NAMES
 
 _FRONT = "tile.dynamic_shared_memory_front"
 
@@ -43,6 +51,19 @@ def kernel_table(before: ir.Operation, lowered: ir.Operation) -> ir.Attribute:
         table.setdefault(module, {})[kernel] = ir.DictAttr.get(entry, before.context)
     nested = {name: ir.DictAttr.get(kernels, before.context) for name, kernels in table.items()}
     return ir.DictAttr.get(nested, before.context)
+
+
+def shared_names(lowered: ir.Operation) -> ir.Attribute:
+    """Return the names in a module whose kernels are `llvm.func`s.
+
+    Kernels of one name in two `gpu.module`s have none: a launch on the emulator says the name only.
+    """
+    found: dict[str, list[ir.Attribute]] = {}
+    for _, kernel, op in _kernels(lowered, "llvm.func"):
+        empty = ir.ArrayAttr.get([], lowered.context)
+        found.setdefault(kernel, []).append(op.attributes.get(SHARED_NAMES, empty))
+    named = {kernel: each[0] for kernel, each in found.items() if len(each) == 1 and len(each[0])}
+    return ir.DictAttr.get(named, lowered.context)
 
 
 def _kernels(root: ir.Operation, kind: str) -> Iterator[tuple[str, str, ir.Operation]]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from mlir import ir
 
 from .. import validation
-from ..binaries import KERNEL_TABLE
+from ..binaries import KERNEL_TABLE, SHARED_NAMES
 from ..diagnostics import compile_error, refusal
 from ..passes import to_binary
 from ..scripted import run_passes
-from .kernel_table import kernel_table
+from .kernel_table import kernel_table, shared_names
 from .target import DEFAULT_CHIP, DEFAULT_FEATURES, ptx_versions
 
 if TYPE_CHECKING:
@@ -74,9 +74,13 @@ def lower(
         try:
             run_passes(copy, f"builtin.module({text})")
             if to in FORMATS:
-                kernels = kernel_table(module.operation, copy)
+                tables = {
+                    KERNEL_TABLE: kernel_table(module.operation, copy),
+                    SHARED_NAMES: shared_names(copy),
+                }
                 run_passes(copy, f"builtin.module({to_binary.embed(options)})")
-                copy.operation.attributes[KERNEL_TABLE] = kernels
+                for name, table in tables.items():
+                    copy.operation.attributes[name] = table
         except ir.MLIRError as error:
             raise compile_error(f"stage {to} failed", error) from None
     return copy

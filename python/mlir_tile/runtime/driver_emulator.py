@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from mlir_tile.errors import EmulatorError, Error
+from mlir_tile.runtime.kernel_signature import SharedNames
 from mlir_tile.runtime.library import library
 
 __all__ = ["Session", "emulator_driver"]
@@ -174,6 +175,7 @@ class Session:
         checks: str | None = None,
         timeout: float | None = None,
         keep_going: bool = False,
+        names: SharedNames | None = None,
     ) -> None:
         try:
             import tile_emulator as te
@@ -181,7 +183,11 @@ class Session:
             raise Error(f'device="emulator" needs the package tile_emulator: {error}') from error
         options: dict[str, Any] = {"schedule": schedule, "checks": checks, "max_seconds": timeout}
         given = {k: v for k, v in options.items() if v is not None}
-        self.device = te.Device(**given, keep_going=keep_going, words=_WORDS)
+        named = {
+            kernel: [te.SharedName(**entry) for entry in entries]
+            for kernel, entries in (names or {}).items()
+        }
+        self.device = te.Device(**given, keep_going=keep_going, names=named, words=_WORDS)
         self.reports: list[Any] = []
         self._exception: BaseException | None = None
         self._managed: dict[int, ctypes.Array[ctypes.c_char]] = {}

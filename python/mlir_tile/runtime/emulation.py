@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mlir_tile.errors import EmulatorError, EmulatorWarning, KernelTimeout
 from mlir_tile.runtime.driver_emulator import Session, emulator_driver
+from mlir_tile.runtime.kernel_signature import SharedNames
 from mlir_tile.runtime.library import Failure
 
 if TYPE_CHECKING:
@@ -23,14 +24,15 @@ def run_emulated(
     checks: str | None,
     timeout: float | None,
     keep_going: bool,
+    names: SharedNames | None = None,
 ) -> None:
     """Call `run` with the emulator's driver table and a device; raise how it failed.
 
     Raises `EmulatorError` where a kernel broke a rule, `KernelTimeout` after `timeout` seconds, and
     `LaunchError` for what the run-time library refuses. With `keep_going` what a kernel went on
-    after is an `EmulatorWarning`.
+    after is an `EmulatorWarning`. Reports call shared memory by `names`.
     """
-    with Session(schedule, checks, timeout, keep_going) as session:
+    with Session(schedule, checks, timeout, keep_going, names) as session:
         failure = run(emulator_driver(), session)
     exception = session.take_exception()
     for report in (*session.reports, *getattr(exception, "earlier", ())):

@@ -26,7 +26,12 @@ from mlir_tile.errors import CompileError, Diagnostic, Error, KernelTimeout
 from mlir_tile.runtime.devices import resolve_device
 from mlir_tile.runtime.emulation import run_emulated
 from mlir_tile.runtime.kernel import DEFAULT, Kernel, KernelImage, Settings
-from mlir_tile.runtime.kernel_signature import KernelSignature, kernel_signatures
+from mlir_tile.runtime.kernel_signature import (
+    KernelSignature,
+    SharedNames,
+    kernel_signatures,
+    shared_names,
+)
 from mlir_tile.runtime.library import (
     ENTRY_POINTS,
     HOST_ALLOCATORS,
@@ -170,6 +175,7 @@ class Executable:
                     checks,
                     timeout,
                     keep_going,
+                    self._names,
                 )
             else:
                 if emulated:
@@ -189,6 +195,10 @@ class Executable:
             results.discard()
             raise
         return results.read()
+
+    @functools.cached_property
+    def _names(self) -> SharedNames:
+        return shared_names(self._module.operation)
 
     @functools.cached_property
     def kernels(self) -> dict[str, dict[str, KernelSignature]]:
@@ -230,7 +240,7 @@ class Executable:
                 return self._kernels[key]
             if module not in self._images:
                 self._images[module] = _image(self._module, module, self._opt_level)
-            made = Kernel(signature, self._images[module], device, settings)
+            made = Kernel(signature, self._images[module], device, settings, self._names)
             if settings == DEFAULT:
                 self._kernels[key] = made
         return made

@@ -19,7 +19,7 @@ from mlir_tile.errors import Launch, LaunchError
 from mlir_tile.runtime.devices import CURRENT, device_info, resolve_device
 from mlir_tile.runtime.driver_emulator import Session
 from mlir_tile.runtime.emulation import run_emulated
-from mlir_tile.runtime.kernel_signature import KernelSignature
+from mlir_tile.runtime.kernel_signature import KernelSignature, SharedNames
 from mlir_tile.runtime.library import DirectLaunch, Failure, cuda_driver, library
 from mlir_tile.runtime.parameters import Parameters
 from mlir_tile.runtime.signature import is_on_gpu
@@ -86,10 +86,12 @@ class Kernel:
         image: KernelImage,
         device: str = "auto",
         settings: Settings = DEFAULT,
+        names: SharedNames | None = None,
     ) -> None:
         """Take the kernel of that `signature` from `image`.
 
-        `device` and the `settings` are those of `Executable.kernel`.
+        `device` and the `settings` are those of `Executable.kernel`; the emulator's reports call
+        shared memory by `names`.
         """
         if signature.unsupported:
             raise TypeError(
@@ -106,6 +108,7 @@ class Kernel:
         self.signature = signature
         self.device = device
         self._settings = settings
+        self._names = names
         self._image = image
         name = signature.name.encode()
         self._handle = library().tile_runtime_kernel(image.handle, name)
@@ -360,7 +363,7 @@ class BoundKernel:
                 library().tile_runtime_failure(ctypes.byref(failure))
             return failure
 
-        run_emulated(run, *kernel._settings)
+        run_emulated(run, *kernel._settings, names=kernel._names)
 
     def _refusal(self, own: DirectLaunch, why: str) -> LaunchError:
         name, shared_bytes = self._kernel.signature.name, int(own.shared_bytes)

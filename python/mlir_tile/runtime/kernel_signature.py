@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from mlir import ir
 
-from mlir_tile.binaries import KERNEL_TABLE
+from mlir_tile.binaries import KERNEL_TABLE, SHARED_NAMES
 from mlir_tile.runtime.signature import Argument, MemRef, is_unranked, parse_argument
 
-__all__ = ["KernelSignature", "kernel_signatures"]
+__all__ = ["KernelSignature", "SharedNames", "kernel_signatures", "shared_names"]
+
+SharedNames: TypeAlias = dict[str, list[dict[str, Any]]]
+"""What shared memory is called, by kernel: the arguments of `tile_emulator.SharedName`."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,30 @@ def kernel_signatures(lowered: ir.Operation) -> dict[str, dict[str, KernelSignat
             module.name: {entry.name: _signature(entry) for entry in ir.DictAttr(module.attr)}
             for module in ir.DictAttr(lowered.attributes[KERNEL_TABLE])
         }
+
+
+def shared_names(lowered: ir.Operation) -> SharedNames:
+    """Return what a lowered module calls the shared memory of its kernels."""
+    if SHARED_NAMES not in lowered.attributes:
+        return {}
+    with lowered.context:
+        return {
+            kernel.name: [_shared_name(ir.DictAttr(entry)) for entry in ir.ArrayAttr(kernel.attr)]
+            for kernel in ir.DictAttr(lowered.attributes[SHARED_NAMES])
+        }
+
+
+def _shared_name(entry: ir.DictAttr) -> dict[str, Any]:
+    read: dict[str, Any] = {
+        "name": ir.StringAttr(entry["name"]).value,
+        "symbol": ir.StringAttr(entry["symbol"]).value,
+        "offset": ir.IntegerAttr(entry["offset"]).value,
+        "nbytes": ir.IntegerAttr(entry["bytes"]).value,
+    }
+    for key in ("extents", "steps"):
+        if key in entry:
+            read[key] = tuple(ir.DenseI64ArrayAttr(entry[key]))
+    return read
 
 
 def _signature(named: ir.NamedAttribute) -> KernelSignature:

@@ -28,11 +28,14 @@ class Groups:
         self.open: list[Operation] = []
         self.tracked: list[Operation] = []
         self.committed: list[tuple[int, list[Operation]]] = []
+        # What a wait for reads alone leaves of them.
+        self.unwritten: list[list[Operation]] = []
 
     def commit(self) -> None:
         """Close the open group."""
         self._track()
         self.committed.append((self.number, self.tracked))
+        self.unwritten.append(self.tracked)
         self.tracked = []
 
     def _track(self) -> None:
@@ -64,8 +67,17 @@ class Groups:
             for operation in operations
         )
 
-    def observe(self, leave: int) -> Clock | None:
-        """Return what a wait that leaves `leave` groups tells the thread."""
+    def observe(self, leave: int, reads: bool = False) -> Clock | None:
+        """Return what a wait that leaves `leave` groups tells the thread.
+
+        One for `reads` says that sources are free, and nothing of what was written.
+        """
+        if not reads:
+            kept = max(0, len(self.unwritten) - leave)
+            done_writes, self.unwritten = self.unwritten[:kept], self.unwritten[kept:]
+            for operations in done_writes:
+                for operation in operations:
+                    self.cluster.unwritten.pop(operation.number, None)
         count = len(self.committed) - leave
         if count <= 0:
             return None

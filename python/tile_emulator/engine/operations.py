@@ -12,6 +12,7 @@ from tile_emulator.errors import Fault
 from tile_emulator.order.clock import CAUSED, FENCED, READ, ROWS, SEEN, VISIBLE, Clock, Rows
 
 if TYPE_CHECKING:
+    from tile_emulator.instructions.reductions import Reduction
     from tile_emulator.machine.cluster import Cluster
     from tile_emulator.machine.cta import CTA
     from tile_emulator.machine.mbarrier import MBarrier
@@ -34,12 +35,14 @@ class Operation:
         "fenced",
         "groups",
         "issued",
+        "joined",
         "landed",
         "line",
         "name",
         "nbytes",
         "number",
         "pieces",
+        "reduction",
         "source",
         "source_cta",
         "target",
@@ -60,6 +63,7 @@ class Operation:
         source_cta: CTA | None = None,
         target_cta: CTA | None = None,
         barrier: MBarrier | None = None,
+        reduction: Reduction | None = None,
         clock: Clock,
     ) -> None:
         self.cluster = cluster
@@ -75,6 +79,8 @@ class Operation:
         self.source_cta = source_cta
         self.target_cta = target_cta
         self.barrier = barrier
+        self.reduction = reduction
+        self.joined: tuple[Operation, ...] = ()
         self.clock = clock
         self.issued = int(cluster.epoch[thread])
         self.fenced = int(cluster.fenced[thread])
@@ -86,8 +92,20 @@ class Operation:
         cluster.operations.append(self)
 
     def known(self, clock: Clock, row: int) -> bool:
-        """Tell whether a thread with this clock has observed the completion."""
-        return self.column is not None and clock.get(row, self.column) >= self.epoch
+        """Tell whether a thread with this clock has observed the completion.
+
+        That of a reduction is known with those of the others that it was combined with.
+        """
+        return (
+            self.column is not None
+            and clock.get(row, self.column) >= self.epoch
+            and all(other.known(clock, row) for other in self.joined)
+        )
+
+    def commutes(self, other: Operation) -> bool:
+        """Tell whether both are reductions of such elements: each is combined atomically."""
+        a, b = self.reduction, other.reduction
+        return a is not None and b is not None and a.width == b.width
 
     def follows(self, thread: int, epoch: int) -> bool:
         """Tell whether this copy always comes after what `thread` did at `epoch`."""
@@ -137,7 +155,10 @@ class Operation:
 
     def land(self, start: int, stop: int) -> bool:
         """Move the bytes [start, stop); returns whether the copy is now whole."""
-        self.target[start:stop] = self.source[start:stop]
+        new = self.source[start:stop]
+        if self.reduction is not None:
+            new = self.reduction.combine(self.target[start:stop], new)
+        self.target[start:stop] = new
         self.landed += stop - start
         return self.landed >= self.nbytes
 

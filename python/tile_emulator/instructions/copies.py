@@ -20,6 +20,7 @@ from tile_emulator.instructions.barriers import (
 )
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.memory import elements, modifiers
+from tile_emulator.instructions.reductions import Reduction, split_reduction
 from tile_emulator.machine.cta import CTA, RANK_SHIFT
 from tile_emulator.machine.mbarrier import MBarrier, join_rows
 from tile_emulator.machine.warp import BLOCKED, NEXT, Fragment, Mask, Warp, lanes_of
@@ -30,8 +31,14 @@ _COMPLETE_TX = "mbarrier::complete_tx::bytes"
 
 
 def copy(d: Decoder, ins: Instruction) -> None:
-    """Dispatch `cp.async...`."""
+    """Dispatch `cp.async...` and `cp.reduce.async.bulk`."""
     parts = ins.parts[1:]
+    if parts[:3] == ("reduce", "async", "bulk"):
+        split = split_reduction(parts[3:], to_global=parts[3:4] == ("global",))
+        if split is None:
+            raise d.unsupported()
+        bulk(d, ins, *split)
+        return
     if parts[:1] != ("async",):
         raise d.unsupported()
     rest = parts[1:]
@@ -142,8 +149,9 @@ def launch_copy(
     barrier: MBarrier | None,
     async_proxy: bool,
     groups: Groups | None = None,
-) -> None:
-    """Check one copy against everything known, and put it on its way."""
+    reduction: Reduction | None = None,
+) -> Operation:
+    """Check one copy against everything known, put it on its way, and return it."""
     cluster = w.cta.cluster
     thread = w.thread0 + lane
     clock = clock_of(w, lane)
@@ -161,6 +169,7 @@ def launch_copy(
         source_cta=source[0],
         target_cta=target[0],
         barrier=barrier,
+        reduction=reduction,
         clock=clock,
     )
     if source[1] is not None:
@@ -180,6 +189,7 @@ def launch_copy(
         operation.groups = groups
         groups.open.append(operation)
     cluster.scheduler.issue(operation)
+    return operation
 
 
 def groups_of(w: Warp, lane: int, kind: str) -> Groups:
@@ -209,8 +219,14 @@ def check_bulk(lane: int, nbytes: int, *addresses: int) -> None:
             )
 
 
-def bulk(d: Decoder, ins: Instruction, parts: tuple[str, ...]) -> None:
-    """`cp.async.bulk` between shared memories, and between shared and global memory."""
+def bulk(
+    d: Decoder, ins: Instruction, parts: tuple[str, ...], reduction: Reduction | None = None
+) -> None:
+    """`cp.async.bulk` between shared memories, and between shared and global memory.
+
+    With a `reduction` it is `cp.reduce.async.bulk`, which reads the CTA's own shared memory only.
+    """
+    name = "bulk reduction" if reduction else "bulk copy"
     if len(parts) < 3 or "tensor" in parts:
         raise d.unsupported()
     to, source_space = parts[0], parts[1]
@@ -230,6 +246,8 @@ def bulk(d: Decoder, ins: Instruction, parts: tuple[str, ...]) -> None:
     between = to == "shared::cluster" and source_space == "shared::cta"
     load = to in ("shared::cluster", "shared::cta") and source_space == "global"
     store = to == "global" and source_space == "shared::cta"
+    if reduction is not None and (load or multicast):
+        raise d.unsupported()
     if not (between or load or store) or (barrier is None) == (not store):
         raise d.unsupported()
 
@@ -244,10 +262,12 @@ def bulk(d: Decoder, ins: Instruction, parts: tuple[str, ...]) -> None:
             if store:
                 data = w.cta.cluster.launch.memory.bytes_at(to_address, nbytes)
                 cta, where = place(w, lane, from_address, nbytes, 16, True)
-                launch_copy(
-                    w, lane, ins, "bulk copy to global memory", (cta, where, None),
-                    (None, None, data), None, True, groups_of(w, lane, "bulk"),
+                stored = launch_copy(
+                    w, lane, ins, f"{name} to global memory", (cta, where, None),
+                    (None, None, data), None, True, groups_of(w, lane, "bulk"), reduction,
                 )  # fmt: skip
+                span = (to_address, to_address + nbytes, stored)
+                w.cta.cluster.unwritten[stored.number] = span
                 continue
             assert barriers is not None
             barrier_address = int(barriers[lane])
@@ -261,20 +281,34 @@ def bulk(d: Decoder, ins: Instruction, parts: tuple[str, ...]) -> None:
                 ]
             for one_target, one_barrier in pairs:
                 cta, where, live = place_pair(
-                    w, lane, one_target, one_barrier, nbytes, 16, to == "shared::cta", "bulk copy"
+                    w, lane, one_target, one_barrier, nbytes, 16, to == "shared::cta", name
                 )
                 if between:
-                    check_own_cta(w, lane, cta, "bulk copy")
+                    check_own_cta(w, lane, cta, name)
                     owner, from_where = place(w, lane, from_address, nbytes, 16, True)
                     if owner is cta:
                         check_own_bulk(w, lane, from_where, where)
                     origin: Any = (owner, from_where, None)
                 else:
-                    data = w.cta.cluster.launch.memory.bytes_at(from_address, nbytes)
+                    cluster = w.cta.cluster
+                    if cluster.unwritten:
+                        at = np.array([from_address], dtype=np.uint64)
+                        cluster.check_unwritten(at, nbytes, np.array([lane]), "copied")
+                    data = cluster.launch.memory.bytes_at(from_address, nbytes)
                     origin = (None, None, data)
-                launch_copy(w, lane, ins, "bulk copy", origin, (cta, where, None), live, True)
+                launch_copy(
+                    w, lane, ins, name, origin, (cta, where, None), live, True, None, reduction
+                )
 
     d.emit_visible(step)
+
+
+def reduce_async(d: Decoder, ins: Instruction) -> None:
+    """`red.async`: as `st.async`, combining the register with what is there."""
+    split = split_reduction(ins.parts[2:], to_global=False)
+    if split is None or split[0] != ("relaxed", "cluster", "shared::cluster", _COMPLETE_TX):
+        raise d.unsupported()
+    registers_to_cluster(d, ins, ("shared::cluster", split[1].kind), split[1])
 
 
 def store_async(d: Decoder, ins: Instruction) -> None:
@@ -282,6 +316,14 @@ def store_async(d: Decoder, ins: Instruction) -> None:
     parts = tuple(p for p in ins.parts[2:] if p != _COMPLETE_TX)
     if len(parts) + 3 != len(ins.parts):
         raise d.unsupported()
+    registers_to_cluster(d, ins, parts)
+
+
+def registers_to_cluster(
+    d: Decoder, ins: Instruction, parts: tuple[str, ...], reduction: Reduction | None = None
+) -> None:
+    """Send what registers hold to shared memory of the cluster."""
+    name = "red.async" if reduction else "st.async"
     how = modifiers(d, parts)
     width = (type_bits(how.kind) or 0) // 8
     nbytes = width * how.count
@@ -301,12 +343,13 @@ def store_async(d: Decoder, ins: Instruction) -> None:
         for i, lane in enumerate(lanes.tolist()):
             to_address, barrier_address = int(targets[i]), int(barriers[i])
             cta, where, live = place_pair(
-                w, lane, to_address, barrier_address, nbytes, nbytes, False, "st.async"
+                w, lane, to_address, barrier_address, nbytes, nbytes, False, name
             )
-            check_own_cta(w, lane, cta, "st.async")
+            check_own_cta(w, lane, cta, name)
             launch_copy(
-                w, lane, ins, "st.async", (None, None, values[i]), (cta, where, None), live, False
-            )
+                w, lane, ins, name, (None, None, values[i]), (cta, where, None), live, False,
+                None, reduction,
+            )  # fmt: skip
 
     d.emit_visible(step)
 
@@ -363,6 +406,7 @@ def commit(d: Decoder, kind: str) -> None:
 def wait(d: Decoder, ins: Instruction, kind: str) -> None:
     """`wait_group` and `wait_all`."""
     everything = "wait_all" in ins.parts
+    reads = "read" in ins.parts
     leave = None if everything else d.source(ins.operands[0], "u32")
 
     def step(fragment: Fragment, m: Mask) -> int:
@@ -377,7 +421,7 @@ def wait(d: Decoder, ins: Instruction, kind: str) -> None:
                 return BLOCKED
         for lane in lanes:
             groups = groups_of(w, lane, kind)
-            clock = groups.observe(0 if leave is None else int(w.u[leave][lane]))
+            clock = groups.observe(0 if leave is None else int(w.u[leave][lane]), reads)
             if clock is not None:
                 w.cta.cluster.acquire(w, 1 << lane, clock)
         return NEXT

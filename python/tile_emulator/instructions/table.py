@@ -39,6 +39,14 @@ def stores(d: Decoder, ins: Instruction) -> None:
         memory.store(d, ins)
 
 
+def reductions(d: Decoder, ins: Instruction) -> None:
+    """`red`, and `red.async`, which is a copy."""
+    if ins.parts[1] == "async":
+        copies.reduce_async(d, ins)
+    else:
+        atomics.atomic(d, ins)
+
+
 FAMILIES: dict[str, tuple[Handler, int, int]] = {
     "abs": (floating.arithmetic, 2, 2),
     "activemask": (lanes.active_mask, 1, 1),
@@ -105,7 +113,7 @@ FAMILIES: dict[str, tuple[Handler, int, int]] = {
     "prefetchu": (control.nothing, 1, 1),
     "prmt": (bits.permute, 4, 4),
     "rcp": (floating.unary, 2, 2),
-    "red": (atomics.atomic, 2, 3),
+    "red": (reductions, 2, 3),
     "redux": (lanes.reduce, 3, 3),
     "rem": (integer.divide, 3, 3),
     "ret": (control.return_, 0, 0),

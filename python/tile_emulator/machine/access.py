@@ -70,6 +70,8 @@ def load(
         return view[index[:, None] + _COLUMNS[count]]  # type: ignore[no-any-return]
     if space == "global":
         check_alignment(addresses, nbytes, lanes)
+        if w.cta.cluster.unwritten:
+            w.cta.cluster.check_unwritten(addresses, nbytes, lanes, "read")
         return w.cta.cluster.launch.memory.gather(addresses, width, count)
     if space == "generic":
         parts = split_windows(addresses)
@@ -146,6 +148,8 @@ def store(
         cluster.scheduler.writes += 1
     elif space == "global":
         check_alignment(addresses, nbytes, lanes)
+        if cluster.unwritten:
+            cluster.check_unwritten(addresses, nbytes, lanes, "written")
         cluster.launch.memory.scatter(addresses, width, values)
         cluster.scheduler.writes += 1
     elif space == "generic":

@@ -68,6 +68,8 @@ class Cluster:
         self.fenced = np.zeros(self.thread_count + 1, dtype=np.uint32)
         self.first_clock = Clock(np.zeros((ROWS, self.columns), dtype=np.uint32))
         self.operations: list[Operation] = []
+        # Bytes of global memory whose writes no wait of their thread has ended, by number.
+        self.unwritten: dict[int, tuple[int, int, Operation]] = {}
         self.deferred: list[Deferred] = []
         self.group_columns: dict[int, int] = {}
         self.barrier_columns: dict[int, int] = {}
@@ -179,6 +181,27 @@ class Cluster:
             if cta is not None:
                 cta.copies.pop(operation.number, None)
                 cta.landed[operation.column] = operation
+
+    def check_unwritten(
+        self, addresses: NDArray[np.uint64], nbytes: int, lanes: NDArray[np.intp], access: str
+    ) -> None:
+        """Report an access to global bytes that a bulk store may still write."""
+        for start, stop, operation in self.unwritten.values():
+            hit = (addresses < stop) & (addresses + np.uint64(nbytes) > start)
+            if hit.any():
+                i = int(np.argmax(hit))
+                self.report(
+                    Fault(
+                        "in-flight",
+                        f"global memory at 0x{int(addresses[i]):x} is {access} while a "
+                        f"{operation.name} may still write it",
+                        "let the thread that issued it wait by cp.async.bulk.wait_group, without "
+                        ".read, and then tell the others",
+                        int(lanes[i]),
+                        operation.notes(),
+                    )
+                )
+                return
 
     # Shared memory
 

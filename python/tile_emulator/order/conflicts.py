@@ -356,6 +356,16 @@ class Conflicts:
         where = np.arange(index.start, index.stop)
         self.shadow.cluster.defer(fault, operation.at, operation.thread, where)
 
+    def reduction_of_nothing(self, operation: Operation, index: slice) -> None:
+        where = index.start + np.flatnonzero(~self.shadow.written[index])
+        fault = operation.fault(
+            "uninitialised-read",
+            f"{self._place(int(where[0]))} is combined by a {operation.name} although nothing has "
+            "been written there",
+            "write what the reduction starts with, and fence it for the async proxy",
+        )
+        self.shadow.cluster.defer(fault, operation.at, operation.thread, where)
+
     def unfenced(self, operation: Operation, index: slice, fenced: Bytes, reads: bool) -> None:
         flat = index.start + int(np.argmax(~fenced))
         number = int(self.shadow.writer[flat])
@@ -381,7 +391,7 @@ class Conflicts:
         if int(writer.min()) < 0:
             for number in np.unique(writer[writer < 0]).tolist():
                 before = shadow.cluster.operations[-1 - number]
-                if not before.known(clock, SEEN):
+                if before not in operation.joined and not before.known(clock, SEEN):
                     flat = index.start + int(np.argmax(writer == number))
                     self.shadow.cluster.report(
                         operation.fault(

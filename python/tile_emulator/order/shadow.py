@@ -336,13 +336,16 @@ class Shadow:
 
         Bytes of a shared `source` that nobody has written stay so where they go.
         """
+        combined = self._join(operation, clock, index)
         self.conflicts.copy_over_copies(operation, clock, index)
         operation.check_phase(clock)
         if self.barrier[index].any():
             self.conflicts.copy_over_barrier(operation, index)
-        known = self._known_writes(clock, index, thread)
+        known = self._known_writes(clock, index, thread) | combined
         if not known.all():
             self.conflicts.copy_over_unknown_write(operation, index, known)
+        if operation.reduction is not None and not self.written[index].all():
+            self.conflicts.reduction_of_nothing(operation, index)
         reader = self.reader[index]
         known = known_epochs(clock, READ, reader) >= self.reader_epoch[index]
         known |= reader == thread
@@ -361,6 +364,19 @@ class Shadow:
         self.reader[index] = self.nobody
         self.reader_epoch[index] = 0
         self.copy_reader[index] = NO_COPY
+
+    def _join(self, operation: Operation, clock: Clock, index: slice) -> NDArray[np.bool_]:
+        """Let a reduction follow others on their way; returns where they are."""
+        writer = self.writer[index]
+        joined = np.zeros(writer.shape, dtype=bool)
+        if operation.reduction is None or int(writer.min()) >= 0:
+            return joined
+        for number in np.unique(writer[writer < 0]).tolist():
+            before = self.cluster.operations[-1 - number]
+            if operation.commutes(before) and not before.known(clock, SEEN):
+                operation.joined += (before,)
+                joined |= writer == number
+        return joined
 
 
 class Unchecked(Shadow):

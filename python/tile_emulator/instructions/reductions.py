@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What asynchronous copies combine with the bytes at their destination, by PTX's tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tile_emulator.instructions import atomics
+from tile_emulator.instructions.slots import UNSIGNED
+from tile_emulator.ptx.types import type_bits
+
+Bytes = NDArray[np.uint8]
+
+_SHARED = {
+    "add": {"u32", "s32", "u64"},
+    "min": {"u32", "s32"},
+    "max": {"u32", "s32"},
+    "inc": {"u32"},
+    "dec": {"u32"},
+    "and": {"b32"},
+    "or": {"b32"},
+    "xor": {"b32"},
+}
+"""`red.async` and `cp.reduce.async.bulk` into shared memory of the cluster."""
+
+_WIDE = {"u32", "s32", "u64", "s64", "f16", "bf16"}
+_GLOBAL = {
+    "add": {"u32", "s32", "u64", "f16", "bf16", "f32", "f64"},
+    "min": _WIDE,
+    "max": _WIDE,
+    "inc": {"u32"},
+    "dec": {"u32"},
+    "and": {"b32", "b64"},
+    "or": {"b32", "b64"},
+    "xor": {"b32", "b64"},
+}
+"""`cp.reduce.async.bulk` into global memory."""
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A reduction of PTX's; every element is combined atomically."""
+
+    name: str
+    kind: str
+
+    @property
+    def width(self) -> int:
+        """Bytes of an element."""
+        return (type_bits(self.kind) or 0) // 8
+
+    def combine(self, old: Bytes, new: Bytes) -> Bytes:
+        """Return what is at the destination after `new` was combined with `old`."""
+        elements = UNSIGNED[8 * self.width]
+        function = atomics.operation(self.name, self.kind)
+        a, b = (np.ascontiguousarray(each).view(elements) for each in (old, new))
+        return np.ascontiguousarray(function(a, b)).view(np.uint8)
+
+
+def split_reduction(
+    parts: tuple[str, ...], to_global: bool
+) -> tuple[tuple[str, ...], Reduction] | None:
+    """Take the reduction off the end of an opcode: `.add.u32`, `.add.noftz.f16`.
+
+    Returns what is before it, and it; None for one that PTX does not have.
+    """
+    kept = 3 if parts[-2:-1] == ("noftz",) else 2
+    if len(parts) < kept:
+        return None
+    name, kind = parts[-kept], parts[-1]
+    half_add = name == "add" and kind in ("f16", "bf16")
+    if half_add != (kept == 3) or kind not in (_GLOBAL if to_global else _SHARED).get(name, set()):
+        return None
+    return parts[:-kept], Reduction(name, kind)

@@ -19,6 +19,10 @@ def Tile_ScopeAttr : EnumAttr<Tile_Dialect, Tile_Scope, "scope"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Tile_ReductionKindAttr : EnumAttr<Tile_Dialect, Tile_ReductionKind, "reduction"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Tile_CopyPlanAttr : Tile_Attr<"CopyPlan", "copy_plan"> {
   let summary = "How a tile is cut into hardware copies, in bytes";
   let description = [{

@@ -94,3 +94,8 @@ bool tile::isWorkgroupMemory(Attribute memorySpace) {
            static_cast<uint64_t>(NVVM::NVVMMemorySpace::Shared);
   return false;
 }
+
+bool tile::isClusterMemory(Attribute memorySpace) {
+  auto number = dyn_cast_or_null<IntegerAttr>(memorySpace);
+  return number && number.getValue() == uint64_t(kClusterMemorySpace);
+}

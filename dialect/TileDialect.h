@@ -12,6 +12,7 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
@@ -58,6 +59,11 @@ void registerVariantName(llvm::StringRef name);
 /// Whether `memorySpace` is a CTA's shared memory:
 /// `#gpu.address_space<workgroup>`, or the integer 3 that it becomes in NVVM.
 bool isWorkgroupMemory(mlir::Attribute memorySpace);
+
+/// The memory space of `tile.peer` views: the shared memory of the whole
+/// cluster, as in NVVM.
+constexpr int64_t kClusterMemorySpace = 7;
+bool isClusterMemory(mlir::Attribute memorySpace);
 
 } // namespace tile
 

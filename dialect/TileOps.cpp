@@ -34,6 +34,31 @@ static void printIssue(OpAsmPrinter &printer, Operation *, IssueAttr issue) {
     printer << " issue(" << stringifyIssue(issue.getValue()) << ')';
 }
 
+/// Parses ` reduce(add)`; without it a store overwrites.
+static ParseResult parseReduce(OpAsmParser &parser, ReductionKindAttr &reduce) {
+  if (failed(parser.parseOptionalKeyword("reduce")))
+    return success();
+  StringRef name;
+  SMLoc loc;
+  if (parser.parseLParen() || parser.getCurrentLocation(&loc) ||
+      parser.parseKeyword(&name) || parser.parseRParen())
+    return failure();
+  std::optional<ReductionKind> known = symbolizeReductionKind(name);
+  if (!known)
+    return parser.emitError(loc)
+           << "reduce must be one of the kinds of gpu.all_reduce, inc or dec, "
+              "got '"
+           << name << "'";
+  reduce = ReductionKindAttr::get(parser.getContext(), *known);
+  return success();
+}
+
+static void printReduce(OpAsmPrinter &printer, Operation *,
+                        ReductionKindAttr reduce) {
+  if (reduce)
+    printer << " reduce(" << stringifyReductionKind(reduce.getValue()) << ')';
+}
+
 #define GET_OP_CLASSES
 #include "dialect/TileOps.cpp.inc"
 

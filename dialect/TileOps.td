@@ -90,5 +90,7 @@ def Tile_CopyAsyncOp : Tile_Op<"copy_async", [MemoryEffects<[MemRead, MemWrite]>
 }
 
 include "TileSyncOps.td"
+include "TilePeerOps.td"
+include "TileReduceOps.td"
 
 #endif // TILE_OPS_TD

@@ -1,36 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialect/ElementSize.h"
 #include "dialect/TileDialect.h"
+#include "dialect/VerifyOperands.h"
 
-#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tile;
 
-template <typename Op> static LogicalResult verifyBarrier(Op op) {
-  nvgpu::MBarrierGroupType group = op.getBarriers().getType();
-  if (!isWorkgroupMemory(group.getMemorySpace()))
-    return op.emitOpError("barrier group must be in workgroup memory, got ")
-           << group;
-  IntegerAttr index;
-  if (matchPattern(op.getBarrierIndex(), m_Constant(&index)) &&
-      (index.getInt() < 0 ||
-       index.getInt() >= static_cast<int64_t>(group.getNumBarriers())))
-    return op.emitOpError("barrier index must be in 0 to ")
-           << group.getNumBarriers() - 1 << ", got " << index.getInt();
-  return success();
-}
-
 LogicalResult ArriveOp::verify() {
   if (failed(verifyBarrier(*this)))
     return failure();
-  IntegerAttr rank;
-  if (matchPattern(getRank(), m_Constant(&rank)) &&
-      (rank.getInt() < 0 || rank.getInt() >= kMaxClusterSize))
-    return emitOpError("rank must be in 0 to ")
-           << kMaxClusterSize - 1 << ", got " << rank.getInt();
-  return success();
+  return verifyRank(*this);
 }
 
 /// The bytes of a tile; nothing where they do not fit 64 bits.

@@ -20,6 +20,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         " same few thousand every time",
     )
     parser.addoption(
+        "--first-case",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="the seed of the first of the programs that are drawn one by one with --cases",
+    )
+    parser.addoption(
         "--fuzz-minutes",
         type=float,
         default=None,

@@ -93,8 +93,8 @@ static std::optional<Refusal> checkDestination(const CopyProblem &problem) {
       "copy into a buffer that has a place for each element");
 }
 
-static std::optional<Refusal> checkOrigin(StringRef side, const Origin &origin,
-                                          int64_t granule) {
+std::optional<Refusal> tile::checkOrigin(StringRef side, const Origin &origin,
+                                         int64_t granule) {
   auto isMultiple = [&](const Offset &bytes) {
     return !bytes.overflowed && bytes.known % granule == 0 &&
            runtimeDivisor(bytes) % granule == 0;

@@ -17,6 +17,10 @@ std::variant<CopyPlan, Refusal> planCommonRuns(const CopyProblem &problem,
 /// aside, is proved to be at a multiple of `granule` bytes.
 bool startsAtMultiple(const Tile &tile, int64_t startBytes, int64_t granule);
 
+/// Whether the place of `origin` is aligned to `granule` bytes, or can be.
+std::optional<Refusal> checkOrigin(llvm::StringRef side, const Origin &origin,
+                                   int64_t granule);
+
 /// Both sides as they were traced, each as the layout of its whole offset.
 std::string layoutsText(const CopyProblem &problem);
 

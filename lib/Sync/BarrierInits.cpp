@@ -11,7 +11,7 @@ using namespace tile;
 static StringRef verbOf(Operation *op) {
   if (isa<ExpectOp, nvgpu::MBarrierArriveExpectTxOp>(op))
     return "arms";
-  if (isa<CopyAsyncOp>(op))
+  if (isa<CopyAsyncOp, StoreAsyncOp>(op))
     return "completes on";
   return waitsForBarrier(op) ? "waits for" : "arrives on";
 }
@@ -85,8 +85,8 @@ static std::optional<std::pair<Value, int64_t>> barrierOf(Operation *op) {
   Value index = barrierIndexOf(op);
   std::optional<int64_t> number = index ? constantOf(index) : std::nullopt;
   Value group;
-  if (auto copy = dyn_cast<CopyAsyncOp>(op))
-    group = copy.getBarriers();
+  if (Value remote = remoteBarriersOf(op))
+    group = remote;
   else if (index)
     group = op->getOperand(0);
   if (!number || !group || !group.getDefiningOp<nvgpu::MBarrierCreateOp>())
@@ -111,7 +111,7 @@ void tile::checkInitialisedUses(const SyncGraph &graph,
     return;
   for (const SyncPoint &point : graph.points()) {
     if (!point.op || initialised.contains(point.op) ||
-        isa<CopyAsyncOp, ArriveOp>(point.op) ||
+        remoteBarriersOf(point.op) ||
         divergence.isDivergent(point.op->getBlock()))
       continue;
     if (auto barrier = barrierOf(point.op))

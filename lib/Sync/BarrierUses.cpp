@@ -33,7 +33,7 @@ void BarrierUses::add(Operation *op) {
         remoteArrives.push_back(op);
         count(&LoopUses::arrivals);
       })
-      .Case<CopyAsyncOp>([&](auto) { copies.push_back(op); })
+      .Case<CopyAsyncOp, StoreAsyncOp>([&](auto) { copies.push_back(op); })
       .Case<WaitOp, nvgpu::MBarrierTryWaitParityOp, nvgpu::MBarrierTestWaitOp>(
           [&](auto) {
             waits.push_back(op);

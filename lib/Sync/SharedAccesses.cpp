@@ -121,6 +121,9 @@ void SharedAccesses::findReceived() {
     if (mayUseGenericProxy(copy))
       brought.add(barriersOf(copy),
                   {places.touched(places.originsOf(copy.getDst()))});
+  for (StoreAsyncOp store : flow.stores)
+    brought.add(barrierPlaces(meetingOf(store), groups),
+                {places.touched(places.originsOf(store.getDst()))});
   for (const SyncPoint &point : points()) {
     Operation *op = point.op;
     if (!op)

@@ -47,7 +47,7 @@ bool tile::callsSynchronisation(Operation *op) {
 }
 
 bool tile::dependsOnPeers(Operation *op) {
-  return reachesIntoPeer(op) || waitsForBarrier(op) ||
+  return reachesIntoPeer(op) || waitsForBarrier(op) || isa<AllReduceOp>(op) ||
          (isa<CallOpInterface>(op) &&
           (calls(op, reachesIntoPeer) || calls(op, waitsForBarrier)));
 }
@@ -126,6 +126,8 @@ SyncFlow::SyncFlow(Operation *kernel, bool allLeave)
       remotes.push_back(op);
     if (auto copy = dyn_cast<CopyAsyncOp>(op))
       copies.push_back(copy);
+    if (auto store = dyn_cast<StoreAsyncOp>(op))
+      stores.push_back(store);
     if (initialisesBarrier(op))
       allInits.push_back(op);
     if (isExit(op))
@@ -172,17 +174,13 @@ void SyncFlow::run() {
   });
 }
 
-/// The barriers that `remote` arrives on or completes bytes on.
-static Value barriersOf(Operation *remote) {
-  if (auto copy = dyn_cast<CopyAsyncOp>(remote))
-    return copy.getBarriers();
-  return cast<ArriveOp>(remote).getBarriers();
-}
-
 void SyncFlow::findGroups(ArrayRef<Operation *> allInits) {
   bool anyGroup = false;
   for (Operation *remote : remotes) {
-    const Origins &used = places.originsOf(barriersOf(remote));
+    Value barriers = remoteBarriersOf(remote);
+    if (!barriers)
+      continue;
+    const Origins &used = places.originsOf(barriers);
     places.add(used);
     anyGroup |= used.hasUnknown;
   }
@@ -193,7 +191,8 @@ void SyncFlow::findGroups(ArrayRef<Operation *> allInits) {
     return groups;
   };
   for (Operation *remote : remotes)
-    groupsByOp[remote] = groupsIn(places.originsOf(barriersOf(remote)));
+    if (Value barriers = remoteBarriersOf(remote))
+      groupsByOp[remote] = groupsIn(places.originsOf(barriers));
   for (Operation *init : allInits) {
     Origins initialised;
     if (Value barriers = initialisedBy(init))
@@ -216,11 +215,15 @@ void SyncFlow::findGroups(ArrayRef<Operation *> allInits) {
 void SyncFlow::findEarlyUses() {
   SharedPlaces destinations;
   bool hasUnknown = false;
-  for (CopyAsyncOp copy : copies) {
-    const Origins &origins = places.originsOf(copy.getDst());
+  auto addDestination = [&](Value dst) {
+    const Origins &origins = places.originsOf(dst);
     destinations.add(origins);
     hasUnknown |= origins.hasUnknown;
-  }
+  };
+  for (CopyAsyncOp copy : copies)
+    addDestination(copy.getDst());
+  for (StoreAsyncOp store : stores)
+    addDestination(store.getDst());
   auto isDestination = [&](Value address) {
     return llvm::any_of(places.originsOf(address).known, [&](Value known) {
       return destinations.numberOf(known).has_value();

@@ -102,7 +102,8 @@ public:
   /// used that way, and the ops that end the kernel; in the order of the text.
   llvm::SmallVector<mlir::Operation *> remotes, inits, exits;
   llvm::SmallVector<CopyAsyncOp> copies;
-  /// Ops that use destinations of copies in the way of a thread before any peer
+  llvm::SmallVector<StoreAsyncOp> stores;
+  /// Ops that use destinations of these in the way of a thread before any peer
   /// can be ahead.
   llvm::SmallVector<mlir::Operation *> earlyUses;
   llvm::SmallVector<Leavers> leavers;

@@ -32,8 +32,26 @@ bool tile::fencesReads(Operation *kernel) {
   return !word || word.getValue();
 }
 
+/// Whether `op` loads, stores or hands on the memory of a `tile.peer`.
+static bool accessesPeer(Operation *op) {
+  return llvm::any_of(op->getOperandTypes(),
+                      [](Type type) {
+                        auto memref = dyn_cast<BaseMemRefType>(type);
+                        return memref &&
+                               isClusterMemory(memref.getMemorySpace());
+                      }) &&
+         !isMemoryEffectFree(op);
+}
+
 bool tile::reachesIntoPeer(Operation *op) {
-  return isa<CopyAsyncOp, ArriveOp>(op);
+  return isa<CopyAsyncOp, StoreAsyncOp, ArriveOp>(op) || accessesPeer(op);
+}
+
+Value tile::remoteBarriersOf(Operation *op) {
+  return TypeSwitch<Operation *, Value>(op)
+      .Case<CopyAsyncOp, StoreAsyncOp, ArriveOp>(
+          [](auto op) { return op.getBarriers(); })
+      .Default(Value());
 }
 
 bool tile::isClusterArrive(Operation *op) {
@@ -82,7 +100,7 @@ bool tile::mayUseGenericProxy(CopyAsyncOp copy) {
 
 Value tile::barrierIndexOf(Operation *op) {
   return TypeSwitch<Operation *, Value>(op)
-      .Case<CopyAsyncOp, ArriveOp, ExpectOp, WaitOp>(
+      .Case<CopyAsyncOp, StoreAsyncOp, ArriveOp, ExpectOp, WaitOp>(
           [](auto op) { return op.getBarrierIndex(); })
       .Case<nvgpu::MBarrierInitOp, nvgpu::MBarrierArriveOp,
             nvgpu::MBarrierArriveNoCompleteOp, nvgpu::MBarrierArriveExpectTxOp,
@@ -96,8 +114,8 @@ static Meeting atMBarrier(Operation *op, bool tells, Value barriers) {
   Meeting meeting;
   auto pointer = dyn_cast_or_null<LLVM::LLVMPointerType>(
       barriers ? barriers.getType() : Type());
-  bool isPeers = isa<ArriveOp, CopyAsyncOp>(op) ||
-                 (pointer && pointer.getAddressSpace() == 7);
+  bool isPeers =
+      remoteBarriersOf(op) || (pointer && pointer.getAddressSpace() == 7);
   meeting.channel = isPeers ? Channel::PeerMBarrier : Channel::MBarrier;
   meeting.tells = tells;
   meeting.hears = !tells;
@@ -145,7 +163,8 @@ static Meeting meetingOfAssembly(Operation *op) {
 }
 
 Meeting tile::meetingOf(Operation *op) {
-  if (isa<gpu::BarrierOp, NVVM::Barrier0Op>(op))
+  // A reduction has one of the CTA's barriers in it.
+  if (isa<gpu::BarrierOp, NVVM::Barrier0Op, AllReduceOp>(op))
     return atCtaBarrier(true, 0, true);
   if (auto barrier = dyn_cast<NVVM::BarrierOp>(op))
     return atCtaBarrier(true,
@@ -179,12 +198,11 @@ Meeting tile::meetingOf(Operation *op) {
   if (isa<ExpectOp, nvgpu::MBarrierArriveOp, nvgpu::MBarrierArriveNoCompleteOp,
           nvgpu::MBarrierArriveExpectTxOp>(op))
     return atMBarrier(op, true, op->getOperand(0));
-  if (auto arrive = dyn_cast<ArriveOp>(op))
-    return atMBarrier(op, true, arrive.getBarriers());
   // Whoever waits for the bytes of an st.async knows what its thread knew.
-  if (auto copy = dyn_cast<CopyAsyncOp>(op);
-      copy && variantOf(copy) == "st_async")
-    return atMBarrier(op, true, copy.getBarriers());
+  auto copy = dyn_cast<CopyAsyncOp>(op);
+  if (isa<ArriveOp, StoreAsyncOp>(op) ||
+      (copy && variantOf(copy) == "st_async"))
+    return atMBarrier(op, true, remoteBarriersOf(op));
   StringRef name = op->getName().getStringRef();
   if (name.starts_with("nvvm.mbarrier.arrive") ||
       name.starts_with("nvvm.cp.async.mbarrier.arrive"))

@@ -17,6 +17,9 @@ bool fencesReads(mlir::Operation *kernel);
 
 /// Ops that reach into another CTA.
 bool reachesIntoPeer(mlir::Operation *op);
+/// The group of the peer's barrier on which such an op completes bytes or
+/// arrives; null where it does neither.
+mlir::Value remoteBarriersOf(mlir::Operation *op);
 bool isClusterArrive(mlir::Operation *op);
 bool isClusterWait(mlir::Operation *op);
 bool isInitFence(mlir::Operation *op);

@@ -9,14 +9,27 @@ using namespace tile;
 
 static constexpr int64_t kUnbounded = INT64_MAX;
 
+/// What `op`, a copy or a store, brings each time.
+static int64_t bytesBroughtBy(Operation *op) {
+  if (auto store = dyn_cast<StoreAsyncOp>(op))
+    return store.getStoredBytes();
+  return getTileBytes(cast<CopyAsyncOp>(op).getDst());
+}
+
 /// How often one phase of a barrier may see the bytes of `copy`, if ops in the
 /// loop `around` and in none inside of it arm it: once for each peer that
-/// executes it, and for each round of the loops that are around the copy only.
+/// executes it, of a store for each thread, and for each round of the loops
+/// that are around the copy only.
 static int64_t timesAtMost(Operation *copy, Operation *around,
                            const KernelSizes &sizes) {
   if (!sizes.cluster)
     return kUnbounded;
   int64_t times = std::max<int64_t>(1, *sizes.cluster - 1);
+  if (isa<StoreAsyncOp>(copy)) {
+    std::optional<int64_t> threads = threadsAtMost(copy, sizes);
+    if (!threads || llvm::MulOverflow(*threads, *sizes.cluster, times))
+      return kUnbounded;
+  }
   for (LoopLikeOpInterface loop : loopsAround(copy)) {
     if (around && loop->isAncestor(around))
       continue;
@@ -36,7 +49,7 @@ static Bytes bytesOf(const BarrierUses &uses, Operation *around,
                      const KernelSizes &sizes) {
   Bytes bytes;
   for (Operation *copy : uses.copies) {
-    int64_t &times = bytes[getTileBytes(cast<CopyAsyncOp>(copy).getDst())];
+    int64_t &times = bytes[bytesBroughtBy(copy)];
     int64_t more = timesAtMost(copy, around, sizes);
     if (llvm::AddOverflow(times, more, times))
       times = kUnbounded;
@@ -116,7 +129,7 @@ void tile::checkTransactionBytes(const BarrierUses &uses,
   if (!uses.arms.empty())
     return;
   for (Operation *copy : uses.copies) {
-    if (!uses.owns(copy) || getTileBytes(cast<CopyAsyncOp>(copy).getDst()) == 0)
+    if (!uses.owns(copy) || bytesBroughtBy(copy) == 0)
       continue;
     InFlightDiagnostic diag = report(copy);
     diag << "completes on a barrier that nothing arms";

@@ -5,6 +5,7 @@
 #include "lib/Facts/ValueFacts.h"
 #include "lib/Plan/Bounds.h"
 #include "lib/Plan/CommonRuns.h"
+#include "lib/Plan/StoredElements.h"
 #include "lib/Plan/Variant.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -138,7 +139,23 @@ static LogicalResult checkLaunch(gpu::LaunchFuncOp launch) {
   return success();
 }
 
-static LogicalResult checkSurroundings(CopyAsyncOp op, Operation *scope) {
+/// Refuses a constant rank that the cluster, as far as it is known, lacks.
+template <typename Op>
+static LogicalResult checkRank(Op op, std::optional<int64_t> clusterSize) {
+  IntegerAttr rank;
+  if (!clusterSize || !matchPattern(op.getRank(), m_Constant(&rank)) ||
+      rank.getInt() < *clusterSize)
+    return success();
+  InFlightDiagnostic diag = op.emitOpError("rank must be in 0 to ");
+  diag << *clusterSize - 1 << " in a cluster of " << *clusterSize << ", got "
+       << rank.getInt();
+  diag.attachNote() << "name a CTA of the cluster, or launch larger clusters";
+  return diag;
+}
+
+/// Of what completes bytes on a peer's barrier.
+template <typename Op>
+static LogicalResult checkSurroundings(Op op, Operation *scope) {
   if (failed(checkOnDevice(op)))
     return failure();
   Operation *device = deviceCodeAround(op);
@@ -152,24 +169,16 @@ static LogicalResult checkSurroundings(CopyAsyncOp op, Operation *scope) {
     diag.attachNote() << "launch the kernel with clusters of 2 or more";
     return diag;
   }
-  IntegerAttr rank;
-  if (matchPattern(op.getRank(), m_Constant(&rank)) && rank.getInt() >= *size) {
-    InFlightDiagnostic diag = op.emitOpError("rank must be in 0 to ");
-    diag << *size - 1 << " in a cluster of " << *size << ", got "
-         << rank.getInt();
-    diag.attachNote() << "name a CTA of the cluster, or launch larger clusters";
-    return diag;
-  }
-  return success();
+  return checkRank(op, size);
 }
 
-static std::optional<Tile> trace(CopyAsyncOp op, StringRef side, Value memref,
+static std::optional<Tile> trace(Operation *op, StringRef side, Value memref,
                                  Operation *scope) {
   std::variant<Tile, Refusal> traced = traceTile(memref, scope);
   if (auto *tile = std::get_if<Tile>(&traced))
     return std::move(*tile);
   const Refusal &refusal = std::get<Refusal>(traced);
-  InFlightDiagnostic diag = op.emitOpError(side) << ' ' << refusal.rule;
+  InFlightDiagnostic diag = op->emitOpError(side) << ' ' << refusal.rule;
   if (!refusal.fix.empty())
     diag.attachNote() << refusal.fix;
   return std::nullopt;
@@ -445,6 +454,29 @@ static LogicalResult analyze(CopyAsyncOp op, Operation *scope, Bounds bounds,
   return success();
 }
 
+static LogicalResult analyze(StoreAsyncOp op, Operation *scope) {
+  if (failed(checkSurroundings(op, scope)))
+    return failure();
+  std::optional<Tile> dst = trace(op, "destination", op.getDst(), scope);
+  if (!dst)
+    return failure();
+  if (std::optional<Refusal> refusal = checkStoredElements(op, *dst)) {
+    InFlightDiagnostic diag = op.emitOpError(refusal->rule);
+    if (!refusal->fix.empty())
+      diag.attachNote() << refusal->fix;
+    return diag;
+  }
+  op.setAligned(true);
+  alignBuffer(*dst, op.getStoredBytes());
+  return success();
+}
+
+static LogicalResult analyze(PeerOp op, Operation *scope) {
+  if (failed(checkOnDevice(op)))
+    return failure();
+  return checkRank(op, knownClusterSize(deviceCodeAround(op), scope));
+}
+
 namespace {
 struct AnalyzeLayout : tile::impl::TileAnalyzeLayoutBase<AnalyzeLayout> {
   using TileAnalyzeLayoutBase::TileAnalyzeLayoutBase;
@@ -455,6 +487,10 @@ struct AnalyzeLayout : tile::impl::TileAnalyzeLayoutBase<AnalyzeLayout> {
     root->walk([&](Operation *op) {
       if (auto copy = dyn_cast<CopyAsyncOp>(op))
         isRight &= succeeded(analyze(copy, root, bounds, remarks));
+      else if (auto store = dyn_cast<StoreAsyncOp>(op))
+        isRight &= succeeded(analyze(store, root));
+      else if (auto peer = dyn_cast<PeerOp>(op))
+        isRight &= succeeded(analyze(peer, root));
       else if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op))
         isRight &= succeeded(checkLaunch(launch));
       else if (isa<ArriveOp, ExpectOp, WaitOp>(op))

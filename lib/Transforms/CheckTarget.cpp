@@ -20,12 +20,14 @@ static LogicalResult checkStAsync(gpu::GPUModuleOp module, int version) {
   if (version >= kStAsyncPtx)
     return success();
   WalkResult result = module.walk([&](LLVM::InlineAsmOp op) -> WalkResult {
-    if (!op.getAsmString().starts_with("st.async"))
+    StringRef name =
+        op.getAsmString().substr(0, 2) == "st" ? "st.async" : "red.async";
+    if (!op.getAsmString().starts_with(name))
       return WalkResult::advance();
     InFlightDiagnostic error = op.emitError("gpu.module '")
                                << module.getName() << "' targets PTX "
-                               << tile::dotted(version) << "; st.async needs "
-                               << tile::dotted(kStAsyncPtx);
+                               << tile::dotted(version) << "; " << name
+                               << " needs " << tile::dotted(kStAsyncPtx);
     error.attachNote() << "set features to +ptx" << kStAsyncPtx
                        << ", or variant = \"bulk\" on the copy";
     return error;

@@ -91,6 +91,20 @@ struct ExpandSlice : OpConversionPattern<SliceOp> {
   }
 };
 
+struct ExpandPeer : OpConversionPattern<PeerOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(PeerOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Value> results(adaptor.getSource());
+    auto type = cast<MemRefType>(op.getResult().getType());
+    results[0] = PeerOp::create(rewriter, op.getLoc(), flatType(type),
+                                results[0], op.getRank());
+    rewriter.replaceOpWithMultiple(op, {results});
+    return success();
+  }
+};
+
 struct ExpandOffset : OpConversionPattern<OffsetOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
@@ -294,7 +308,7 @@ struct ExpandAssumption : OpConversionPattern<AssumeMultipleOp> {
 bool isExpanded(Operation *root, const FlatTypes &types) {
   auto isFlat = [&](TypeRange all) { return types.isLegal(all); };
   WalkResult result = root->walk([&](Operation *op) -> WalkResult {
-    bool flat = !isa_and_nonnull<TileDialect>(op->getDialect()) &&
+    bool flat = !isa<ViewOp, SliceOp, OffsetOp, AssumeMultipleOp>(op) &&
                 isFlat(op->getOperandTypes()) && isFlat(op->getResultTypes());
     if (auto function = dyn_cast<FunctionOpInterface>(op))
       flat &= isFlat(function.getArgumentTypes()) &&
@@ -327,7 +341,7 @@ struct ExpandLayout : tile::impl::TileExpandLayoutBase<ExpandLayout> {
     RewritePatternSet patterns(&getContext());
     ConversionTarget target(getContext());
     patterns
-        .add<ExpandView, ExpandSlice, ExpandOffset, ExpandDim,
+        .add<ExpandView, ExpandSlice, ExpandPeer, ExpandOffset, ExpandDim,
              ExpandAlignedPointer, ExpandAssumeAlignment, ExpandDealloc,
              ExpandSelect, ExpandLaunchFunc, ExpandGpuReturn, ExpandGpuFunc>(
             types, &getContext());

@@ -234,6 +234,23 @@ struct ExpandStore : OpConversionPattern<memref::StoreOp> {
   }
 };
 
+struct ExpandStoreAsync : OpConversionPattern<StoreAsyncOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(StoreAsyncOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    IndexBuilder index(rewriter, op.getLoc());
+    Value place =
+        flatIndex(index, tileLayoutOf(op.getDst().getType()), adaptor.getDst(),
+                  getAsOpFoldResult(op.getIndices()));
+    rewriter.replaceOpWithNewOp<StoreAsyncOp>(
+        op, op.getValue(), adaptor.getDst()[0], place, op.getRank(),
+        op.getBarriers(), op.getBarrierIndex(), op.getReduceAttr(),
+        op.getAlignedAttr());
+    return success();
+  }
+};
+
 /// Visits the pieces of a transfer: `visit(position in the vector, indices in
 /// the tile)`.
 template <typename Visit>
@@ -425,7 +442,7 @@ void tile::addAccessPatterns(const TypeConverter &converter,
                              const Accesses &accesses,
                              RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<ExpandLoad, ExpandStore>(converter, context);
+  patterns.add<ExpandLoad, ExpandStore, ExpandStoreAsync>(converter, context);
   patterns.add<ExpandTransferRead, ExpandTransferWrite>(converter, context,
                                                         accesses);
 }

@@ -39,13 +39,14 @@ static bool usesTiles(Operation *op) {
 static bool isKnown(Operation *op) {
   return isa<memref::LoadOp, memref::StoreOp, memref::CopyOp,
              vector::TransferReadOp, vector::TransferWriteOp, ViewOp, SliceOp,
-             OffsetOp, memref::DimOp, memref::AllocOp, memref::AllocaOp,
-             memref::DeallocOp, memref::GlobalOp, memref::GetGlobalOp,
-             memref::ExtractAlignedPointerAsIndexOp, memref::AssumeAlignmentOp,
-             arith::SelectOp, func::FuncOp, func::CallOp, func::ReturnOp,
-             gpu::GPUFuncOp, gpu::ReturnOp, gpu::LaunchFuncOp, scf::ForOp,
-             scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp,
-             cf::BranchOp, cf::CondBranchOp>(op);
+             PeerOp, StoreAsyncOp, OffsetOp, memref::DimOp, memref::AllocOp,
+             memref::AllocaOp, memref::DeallocOp, memref::GlobalOp,
+             memref::GetGlobalOp, memref::ExtractAlignedPointerAsIndexOp,
+             memref::AssumeAlignmentOp, arith::SelectOp, func::FuncOp,
+             func::CallOp, func::ReturnOp, gpu::GPUFuncOp, gpu::ReturnOp,
+             gpu::LaunchFuncOp, scf::ForOp, scf::IfOp, scf::WhileOp,
+             scf::YieldOp, scf::ConditionOp, cf::BranchOp, cf::CondBranchOp>(
+      op);
 }
 
 static LogicalResult refuse(Operation *op) {

@@ -104,6 +104,38 @@ def TileAttachTarget : Pass<"tile-attach-target", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
+def TileLowerAllReduce : Pass<"tile-lower-all-reduce"> {
+  let summary = "Turn each tile.all_reduce into shuffles, stores to peers and waits";
+  let description = [{
+    The values are combined by shuffles in each warp; by one warp, after a CTA barrier, from shared
+    memory; and by all warps, once that warp has sent the block's value to each CTA of the cluster by
+    `tile.store_async`. In a cluster of 1, and in a block of one warp, the steps that nothing needs are
+    left out.
+
+    The reductions of a kernel share two sets of buffers and of mbarriers, which take turns. They are
+    initialised at the top of the kernel, and announced by the first cluster barrier that the kernel
+    executes before its first reduction, or by one that the pass adds.
+
+    Fails where threads of a cluster are seen to differ in whether, or how often, they execute a
+    reduction: by their number, by the CTA's, and by what is computed from these.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::nvgpu::NVGPUDialect", "::mlir::NVVM::NVVMDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def TileLowerPeers : Pass<"tile-lower-peers"> {
+  let summary = "Turn tile.peer and tile.store_async into addresses of peers and st.async";
+  let description = [{
+    A `tile.peer` becomes a descriptor whose pointers are mapped by `mapa`, for upstream's ops to
+    access; a `tile.store_async` becomes one `st.async` or `red.async`. Memrefs with a `#tile.layout`
+    must be expanded before.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::vector::VectorDialect"];
+}
+
 def TileCheckTarget : Pass<"tile-check-target"> {
   let summary = "Refuse gpu.modules whose own target cannot copy between CTAs";
   let description = [{

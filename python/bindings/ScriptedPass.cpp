@@ -125,8 +125,8 @@ MlirOperation tile::firstUnlowered(MlirOperation root) {
   Operation *found = nullptr;
   unwrap(root)->walk([&](Operation *op) {
     if (!isa_and_nonnull<tile::TileDialect>(op->getDialect()) ||
-        isa<tile::ViewOp, tile::SliceOp, tile::OffsetOp,
-            tile::AssumeMultipleOp>(op))
+        isa<tile::ViewOp, tile::SliceOp, tile::OffsetOp, tile::PeerOp,
+            tile::StoreAsyncOp, tile::AssumeMultipleOp>(op))
       return WalkResult::advance();
     found = op;
     return WalkResult::interrupt();

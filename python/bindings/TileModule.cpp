@@ -192,6 +192,19 @@ static void defineScope(nb::module_ &m) {
           "Whose ordinary accesses are ordered: cta or cluster.");
 }
 
+static void defineReductionKind(nb::module_ &m) {
+  mlir_attribute_subclass(m, "ReductionKindAttr", isA<tile::ReductionKindAttr>,
+                          typeId<tile::ReductionKindAttr>)
+      .def_property_readonly(
+          "value",
+          [](MlirAttribute self) {
+            return tile::stringifyReductionKind(
+                       as<tile::ReductionKindAttr>(self).getValue())
+                .str();
+          },
+          "What is made of two values: add, minsi, maxnumf and so on.");
+}
+
 static void defineTargets(nb::module_ &m) {
   m.def(
       "fault_of_target",
@@ -257,6 +270,10 @@ NB_MODULE(_tile, m) {
   describe(m, "LayoutAttr",
            "Where the elements of a memref lie: nested modes and a swizzle, in "
            "elements. Calling it with a coordinate gives the element's place.");
+  defineReductionKind(m);
+  describe(m, "ReductionKindAttr",
+           "What a tile.all_reduce, or a tile.store_async that reduces, makes "
+           "of two values.");
   defineScope(m);
   describe(m, "ScopeAttr",
            "Whose ordinary accesses a tile.arrive or tile.wait orders.");

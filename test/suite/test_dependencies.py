@@ -31,7 +31,8 @@ MAY_INCLUDE = {
 """What a file of a folder may include, besides the headers of the language and of nanobind."""
 
 MAY_NAME_NVVM = {
-    "lib/Sync/BarrierUses.cpp", "lib/Facts/Origins.cpp", "lib/Sync/SyncOps.cpp",
+    "lib/Facts/ClusterUniformity.cpp", "lib/Facts/Origins.cpp", "lib/Sync/BarrierUses.cpp",
+    "lib/Sync/SyncOps.cpp",
 }  # fmt: skip
 """They read fences, cluster barriers and mapped addresses, which kernels write in upstream's nvvm
 ops."""

@@ -10,14 +10,15 @@ raised before any op is made; rules that depend on the surrounding IR are left t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, overload
 
 from mlir import ir
 from mlir._mlir_libs import _mlir
 
 from .. import _tile
 from ..validation import is_int, wrong_type
-from ._tile_enum_gen import Issue, Scope
+from ._tile_enum_gen import Issue, ReductionKind, Scope
 from ._tile_operands import (
     Barrier,
     BarrierOperands,
@@ -28,18 +29,23 @@ from ._tile_operands import (
     memref_of,
     offsets_of,
     parity_of,
+    reduction_of,
     scope_of,
     value_of,
 )
 from ._tile_ops_gen import (
+    AllReduceOp,
     ArriveOp,
     AssumeMultipleOp,
     CopyAsyncOp,
     ExpectOp,
     OffsetOp,
+    PeerOp,
     SliceOp,
+    StoreAsyncOp,
     ViewOp,
     WaitOp,
+    YieldOp,
 )
 
 _mlir.globals.register_traceback_file_exclusion(__file__)
@@ -171,6 +177,133 @@ def wait(
         loc=place.loc,
         ip=place.ip,
     )
+
+
+def store_async(
+    value: ir.Value,
+    dst: ir.Value,
+    indices: Number | Sequence[Number],
+    barrier: Barrier,
+    *,
+    rank: Number,
+    reduce: str | ReductionKind | None = None,
+    loc: ir.Location | None = None,
+    ip: ir.InsertionPoint | None = None,
+) -> StoreAsyncOp:
+    """Store `value`, a scalar or a vector of 4, 8 or 16 bytes, into `dst[indices]` of CTA `rank`.
+
+    The bytes complete on the counterpart of `barrier` there: a group of one mbarrier, or `(group,
+    index)`. `rank` is linear within the cluster and may be the CTA's own. `reduce` names what
+    combines the value with what is there, such as "add". `loc` and `ip` say where the op stands.
+    """
+    value = value_of("value", "a scalar or a vector", value)
+    dst, target = memref_of("dst", dst), BarrierOperands(barrier)
+    number, kind = _rank(rank, dst.context), None if reduce is None else reduction_of(reduce)
+    given = indices if isinstance(indices, Sequence) else [indices]
+    index = ir.IndexType.get(dst.context)
+    scalars = [Scalar("indices", index, one) for one in given]
+    if len(scalars) != dst.type.rank:
+        raise ValueError(f"indices must be {dst.type.rank}, got {len(scalars)}")
+    place = Place.of(dst.context, loc, ip)
+    return StoreAsyncOp(
+        value,
+        dst,
+        [scalar.at(place) for scalar in scalars],
+        number.at(place),
+        target.group,
+        target.index.at(place),
+        reduce=kind,
+        loc=place.loc,
+        ip=place.ip,
+    )
+
+
+def peer(
+    source: ir.Value,
+    *,
+    rank: Number,
+    loc: ir.Location | None = None,
+    ip: ir.InsertionPoint | None = None,
+) -> ir.Value:
+    """Return the counterpart of the buffer `source` in CTA `rank` of the cluster, in memory space 7.
+
+    Upstream's loads, stores and atomics work on it. `rank` is linear within the cluster and may be
+    the CTA's own. `loc` and `ip` say where the op stands.
+    """
+    source = memref_of("source", source)
+    number = _rank(rank, source.context)
+    place = Place.of(source.context, loc, ip)
+    type_ = source.type
+    space = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, source.context), 7)
+    result = ir.MemRefType.get(
+        type_.shape, type_.element_type, type_.layout, space, loc=place.loc
+    )
+    return PeerOp(result, source, number.at(place), loc=place.loc, ip=place.ip).result
+
+
+Combination: TypeAlias = Callable[[list[ir.Value], list[ir.Value]], ir.Value | Sequence[ir.Value]]
+"""Builds what left and right values make together."""
+
+
+@overload
+def all_reduce(
+    values: ir.Value,
+    combine: str | ReductionKind | Combination,
+    *,
+    loc: ir.Location | None = None,
+    ip: ir.InsertionPoint | None = None,
+) -> ir.Value: ...
+
+
+@overload
+def all_reduce(
+    values: Sequence[ir.Value],
+    combine: Combination,
+    *,
+    loc: ir.Location | None = None,
+    ip: ir.InsertionPoint | None = None,
+) -> list[ir.Value]: ...
+
+
+def all_reduce(
+    values: ir.Value | Sequence[ir.Value],
+    combine: str | ReductionKind | Combination,
+    *,
+    loc: ir.Location | None = None,
+    ip: ir.InsertionPoint | None = None,
+) -> ir.Value | list[ir.Value]:
+    """Combine `values` over all threads of all CTAs of the cluster, and return what they make.
+
+    `combine` is a kind such as "add" or "maxnumf", for one value, or a function that builds what
+    two values make: it is called with a list of left and a list of right ones, in the order of
+    `values`, and returns as many. One value gives one result, a sequence gives a list. `loc` and
+    `ip` say where the op stands.
+    """
+    alone = not isinstance(values, Sequence)
+    given = [value_of("values", "a value or a sequence of values", values)] if alone else values
+    operands = [value_of("values", "values", value) for value in given]
+    if not operands:
+        raise ValueError("values must be at least one, got none")
+    kind = None if callable(combine) else reduction_of(combine, "combine")
+    if kind is not None and len(operands) != 1:
+        raise ValueError(f"combine must be a function for {len(operands)} values, got {combine!r}")
+    place = Place.of(operands[0].context, loc, ip)
+    types = [operand.type for operand in operands]
+    op = AllReduceOp(types, operands, kind=kind, loc=place.loc, ip=place.ip)
+    if callable(combine):
+        where = op.location
+        block = op.combination.blocks.append(*types, *types, arg_locs=[where] * (2 * len(types)))
+        arguments = list(block.arguments)
+        try:
+            with ir.InsertionPoint(block):
+                made = combine(arguments[: len(types)], arguments[len(types) :])
+                several = [made] if isinstance(made, ir.Value | ir.OpView | ir.Operation) else made
+                YieldOp([value_of("combine", "values", value) for value in several], loc=where)
+        except BaseException:
+            op.operation.erase()
+            raise
+    found = list(op.operation.results)
+    return found[0] if alone else found
 
 
 def view(

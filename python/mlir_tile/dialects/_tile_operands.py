@@ -21,7 +21,7 @@ from mlir.dialects import arith
 
 from .. import _tile
 from ..validation import is_int, wrong_type
-from ._tile_enum_gen import Issue, Scope
+from ._tile_enum_gen import Issue, ReductionKind, Scope
 
 _mlir.globals.register_traceback_file_exclusion(__file__)
 
@@ -177,6 +177,11 @@ def issue_of(given: object) -> Issue | ir.Attribute:
 def scope_of(given: object) -> Scope | ir.Attribute:
     """Take whose accesses are ordered: the enum, its text or its attribute."""
     return _enum_of("scope", Scope, given)
+
+
+def reduction_of(given: object, argument: str = "reduce") -> ReductionKind | ir.Attribute:
+    """Take what is made of two values: the enum, its text or its attribute."""
+    return _enum_of(argument, ReductionKind, given)
 
 
 def _enum_of(argument: str, enum: type, given: object) -> object:

@@ -5,30 +5,38 @@ The op classes are generated and take operands as the op has them. The builders 
 as the ops are, take numbers and barriers as one writes them; see docs/how-to/python-builders.md.
 """
 
-from .._tile import CopyPlanAttr, IssueAttr, LayoutAttr, ScopeAttr
+from .._tile import CopyPlanAttr, IssueAttr, LayoutAttr, ReductionKindAttr, ScopeAttr
 from ._tile_builders import (
+    all_reduce,
     arrive,
     assume_multiple,
     copy_async,
     expect,
     offset,
+    peer,
     slice,
+    store_async,
     view,
     wait,
 )
-from ._tile_enum_gen import Issue, Scope
+from ._tile_enum_gen import Issue, ReductionKind, Scope
 from ._tile_ops_gen import (
+    AllReduceOp,
     ArriveOp,
     AssumeMultipleOp,
     CopyAsyncOp,
     ExpectOp,
     OffsetOp,
+    PeerOp,
     SliceOp,
+    StoreAsyncOp,
     ViewOp,
     WaitOp,
+    YieldOp,
 )
 
 __all__ = [
+    "AllReduceOp",
     "ArriveOp",
     "AssumeMultipleOp",
     "CopyAsyncOp",
@@ -38,17 +46,25 @@ __all__ = [
     "IssueAttr",
     "LayoutAttr",
     "OffsetOp",
+    "PeerOp",
+    "ReductionKind",
+    "ReductionKindAttr",
     "Scope",
     "ScopeAttr",
     "SliceOp",
+    "StoreAsyncOp",
     "ViewOp",
     "WaitOp",
+    "YieldOp",
+    "all_reduce",
     "arrive",
     "assume_multiple",
     "copy_async",
     "expect",
     "offset",
+    "peer",
     "slice",
+    "store_async",
     "view",
     "wait",
 ]

@@ -54,7 +54,10 @@ def analyze(remarks: bool = False) -> str:
 
 
 # Loops and accesses of `affine` become those that all later passes know.
-LEGALIZE = "tile-legalize-to-nvvm, lower-affine, tile-lower-subbyte-elements, tile-expand-layout"
+LEGALIZE = (
+    "tile-lower-all-reduce, tile-legalize-to-nvvm, lower-affine, tile-lower-subbyte-elements, "
+    "tile-expand-layout, tile-lower-peers"
+)
 
 
 def legalize(remarks: bool = False) -> str:

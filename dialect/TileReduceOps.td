@@ -72,8 +72,27 @@ def Tile_AllReduceOp : Tile_Op<"all_reduce", [MemoryEffects<[MemRead, MemWrite]>
 def Tile_YieldOp : Tile_Op<"yield", [Pure, ReturnLike, Terminator, HasParent<"::tile::AllReduceOp">]> {
   let summary = "End the combination of a tile.all_reduce";
   let description = [{
-    Yields the `values` that the left and the right ones make together. An example is at
-    `tile.all_reduce`.
+    Yields the `values` that the left and the right ones make together.
+
+    **Example**
+
+    ```mlir
+    gpu.module @kernels {
+      gpu.func @product(%values: memref<64xf32>) kernel
+          attributes {known_block_size = array<i32: 64, 1, 1>,
+                      known_cluster_size = array<i32: 1, 1, 1>} {
+        %thread = gpu.thread_id x
+        %value = memref.load %values[%thread] : memref<64xf32>
+        %product = tile.all_reduce %value {
+        ^bb0(%left: f32, %right: f32):
+          %both = arith.mulf %left, %right : f32
+          tile.yield %both : f32
+        } : f32
+        memref.store %product, %values[%thread] : memref<64xf32>
+        gpu.return
+      }
+    }
+    ```
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";

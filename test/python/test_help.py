@@ -173,7 +173,9 @@ def test_the_stub_has_every_name_of_the_extension() -> None:
     assert declared(stub().body) == defined(_tile)
 
 
-@pytest.mark.parametrize("name", ["CopyPlanAttr", "IssueAttr", "LayoutAttr", "ScopeAttr"])
+@pytest.mark.parametrize(
+    "name", ["CopyPlanAttr", "IssueAttr", "LayoutAttr", "ReductionKindAttr", "ScopeAttr"]
+)
 def test_the_stub_has_every_member_of_an_attribute(name: str) -> None:
     (cls,) = [s for s in stub().body if isinstance(s, ast.ClassDef) and s.name == name]
     inherited = {n for base in getattr(_tile, name).__mro__[1:] for n in defined(base)}

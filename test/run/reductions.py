@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels that reduce over a cluster, drawn at random, and what they must compute.
 
-A kernel keeps some values a thread, changes them by the thread's own number, and combines them over
-the cluster, in loops and branches that all threads of the cluster go through alike. Floats are whole
-numbers, so that what is computed does not depend on the order.
+A kernel keeps some values a thread, changes them by the thread's own number, and combines them
+over the cluster, in loops and branches that all threads of the cluster go through alike. Floats are
+whole numbers, so that what is computed does not depend on the order.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Program:
 
 
 class Writer:
-    """Builds a kernel and computes it at once: a variable is an SSA value and an array of threads."""
+    """Builds a kernel and computes it at once: a variable is an SSA value and an array."""
 
     def __init__(self, draw: random.Random, clusters: int, cluster: int, threads: int) -> None:
         self.draw, self.clusters, self.cluster, self.threads = draw, clusters, cluster, threads

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions over a cluster: values as NumPy's, the same bits in all threads, under every schedule."""
+"""Reductions over a cluster: values as NumPy's, and the same bits in all threads."""
 
 from __future__ import annotations
 

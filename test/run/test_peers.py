@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Stores from registers into peers, and accesses to the memory of peers, as NumPy would have them."""
+"""Stores from registers into peers, and accesses to their memory, as NumPy would have them."""
 
 from __future__ import annotations
 
@@ -118,10 +118,11 @@ REDUCED = {
 }
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize(
     ("kind", "element"), [*((kind, "i32") for kind in REDUCED), ("add", "i64")]
 )
-def test_stores_are_combined(kind: str, element: str, device: str) -> None:
+def test_stores_are_combined(kind: str, element: str) -> None:
     """All CTAs of a cluster combine into the words of rank 0, its own ones too."""
     dtype = DTYPES[element]
     start = -1 if kind in ("and", "minui") else 2**31 - 1 if kind == "minsi" else 0
@@ -157,7 +158,7 @@ def test_stores_are_combined(kind: str, element: str, device: str) -> None:
     draw = np.random.default_rng(3)
     a = draw.integers(-(2**31), 2**31 - 1, CLUSTER * THREADS).astype(dtype)
     b = np.zeros(THREADS, dtype)
-    executable.invoke("main", a, b, device=device)
+    executable.invoke("main", a, b, device="cuda")
     assert (b == REDUCED[kind](a.reshape(CLUSTER, THREADS))).all()
 
 

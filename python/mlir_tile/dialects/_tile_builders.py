@@ -225,19 +225,17 @@ def peer(
     loc: ir.Location | None = None,
     ip: ir.InsertionPoint | None = None,
 ) -> ir.Value:
-    """Return the counterpart of the buffer `source` in CTA `rank` of the cluster, in memory space 7.
+    """Return the counterpart of the buffer `source` in CTA `rank` of the cluster.
 
-    Upstream's loads, stores and atomics work on it. `rank` is linear within the cluster and may be
-    the CTA's own. `loc` and `ip` say where the op stands.
+    It is a memref in memory space 7, on which upstream's loads, stores and atomics work. `rank` is
+    linear within the cluster and may be the CTA's own. `loc` and `ip` say where the op stands.
     """
     source = memref_of("source", source)
     number = _rank(rank, source.context)
     place = Place.of(source.context, loc, ip)
     type_ = source.type
     space = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, source.context), 7)
-    result = ir.MemRefType.get(
-        type_.shape, type_.element_type, type_.layout, space, loc=place.loc
-    )
+    result = ir.MemRefType.get(type_.shape, type_.element_type, type_.layout, space, loc=place.loc)
     return PeerOp(result, source, number.at(place), loc=place.loc, ip=place.ip).result
 
 
@@ -256,7 +254,7 @@ def all_reduce(
 
 
 @overload
-def all_reduce(
+def all_reduce(  # type: ignore[overload-cannot-match]  # upstream's values are Any to us
     values: Sequence[ir.Value],
     combine: Combination,
     *,

@@ -62,14 +62,14 @@ DEVICE void arm(uint64_t *barrier, uint32_t bytes) {
                : "memory");
 }
 DEVICE void wait(uint64_t *barrier, uint32_t parity) {
-  uint32_t done = 0;
-  while (!done)
-    asm volatile("{\n\t.reg .pred p;\n\t"
-                 "mbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n\t"
-                 "selp.u32 %0, 1, 0, p;\n\t}"
-                 : "=r"(done)
-                 : "r"(shared(barrier)), "r"(parity)
-                 : "memory");
+  asm volatile("{\n\t.reg .pred p;\n"
+               "again:\n\t"
+               "mbarrier.try_wait.parity.shared.b64 p, [%0], %1;\n\t"
+               "@p bra.uni done;\n\t"
+               "bra.uni again;\n"
+               "done:\n\t}" ::"r"(shared(barrier)),
+               "r"(parity)
+               : "memory");
 }
 DEVICE void send(float *slot, float value, uint64_t *barrier, int rank) {
   asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 "

@@ -134,6 +134,7 @@ gpu.module @kernels {{
     %number = arith.index_cast %t : index to i32
     %float = arith.uitofp %number : i32 to f32
     %value = vector.broadcast %float : f32 to !row
+    {places}
     %full = nvgpu.mbarrier.create -> !bars
     %empty = nvgpu.mbarrier.create -> !bars
     scf.if %is_first {{
@@ -210,10 +211,13 @@ func.func @main(%b: memref<2x1024x4xf32>, %clocks: memref<2xi64>)
 """
 SEND = """
         tile.wait %empty[%c{s}] parity(%parity) : !bars
-        scf.for %i = %t to %c1024 step %c256 {{
-          tile.store_async %value to %dst{s}[%i, %c0] cta(%to1) mbarrier(%full[%c{s}])
-              : !row, !dst, !bars
-        }}"""
+        {stores}"""
+STORE = """
+        tile.store_async %value to %dst{s}[%i{n}, %c0] cta(%to1) mbarrier(%full[%c{s}])
+            : !row, !dst, !bars"""
+PLACE = """
+    %c{n}x256 = arith.constant {offset} : index
+    %i{n} = arith.addi %t, %c{n}x256 : index"""
 RECEIVE = """
           tile.wait %full[%c{s}] parity(%parity) : !bars
           scf.if %more {{ tile.expect %full[%c{s}] for %dst{s} : !bars, !dst }}
@@ -222,7 +226,11 @@ RECEIVE = """
 
 def stores(tiles: int) -> str:
     """Return the module: `main(b, clocks)` stores `tiles` tiles of 16 KiB through two buffers."""
-    parts = {f"send{s}": SEND.format(s=s) for s in range(2)}
+    parts = {
+        f"send{s}": SEND.format(s=s, stores="".join(STORE.format(s=s, n=n) for n in range(4)))
+        for s in range(2)
+    }
+    parts["places"] = "".join(PLACE.format(n=n, offset=THREADS * n) for n in range(4))
     parts |= {f"receive{s}": RECEIVE.format(s=s) for s in range(2)}
     rounds = tiles // 2
     return STORES.format(

@@ -79,7 +79,7 @@ if __name__ == "__main__":
         executable = mt.compile(build())
     a = np.random.default_rng(0).random(CLUSTER * THREADS, np.float32)
     executable.invoke("main", a, b := np.zeros_like(a), 5)
-    expected = a
+    expected = a.astype(np.float64)
     for _ in range(5):
         expected = expected / 2 + (np.roll(expected, 1) + np.roll(expected, -1)) / 4
     sys.exit(None if np.allclose(b, expected, rtol=1e-5) else "error: values differ")

@@ -9,7 +9,7 @@ upstream's own builders.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -74,6 +74,24 @@ def if_true(condition: ir.Value) -> Iterator[None]:
         scf.yield_([], loc=loc)
 
 
+def if_else(
+    condition: ir.Value,
+    result: ir.Type,
+    then: Callable[[], ir.Value],
+    otherwise: Callable[[], ir.Value],
+) -> ir.Value:
+    """Build an `scf.if` on `condition`, an `i1`, and return what `then` or `otherwise` builds.
+
+    Both return a value of type `result`, and are called with the insertion point inside.
+    """
+    loc = known_location() or caller_location(condition.context)
+    branch = scf.IfOp(condition, [result], has_else=True, loc=loc)
+    for block, build in (branch.then_block, then), (branch.else_block, otherwise):
+        with ir.InsertionPoint(block):
+            scf.yield_([build()], loc=loc)
+    return branch.results[0]
+
+
 def tile_at(buffer: ir.Value, place: Extent) -> ir.Value:
     """Return the tile at `place` of the first dimension of `buffer`, as a view of it.
 
@@ -120,6 +138,7 @@ def kernel(
     block: int | tuple[int, int, int],
     cluster: int | tuple[int, int, int],
     workgroup: Sequence[ir.MemRefType] = (),
+    ctas_per_sm: int | None = None,
     insert_sync: bool = False,
     war_fences: bool = True,
     gpu_module: str = "kernels",
@@ -128,19 +147,25 @@ def kernel(
 
     `arguments` are the types of its arguments, `workgroup` those of its buffers in shared memory.
     `block` is the threads of a CTA and `cluster` the CTAs of a cluster; both become attributes,
-    `known_block_size` and `known_cluster_size`. With `insert_sync` the compiler adds the fences
+    `known_block_size` and `known_cluster_size`. With `ctas_per_sm` the kernel uses few enough
+    registers for so many CTAs on an SM. With `insert_sync` the compiler adds the fences
     and cluster barriers that the copies need; without `war_fences`, none between ordinary loads and
     the copies that write over what they read. `gpu_module` names the `gpu.module`, which is made
     where it is missing. Raises `TypeError` or `ValueError` for other sizes.
     """
     sizes = {"known_block_size": _sizes("block", block)}
     sizes["known_cluster_size"] = _sizes("cluster", cluster)
+    if ctas_per_sm is not None:
+        ctas_per_sm = integer("ctas_per_sm", ctas_per_sm, 1, 32)
     signature = ir.FunctionType.get(list(arguments), [])
     loc = known_location() or caller_location(module.context)
     with ir.InsertionPoint(_gpu_module(module, gpu_module, loc)):
         function = gpu.GPUFuncOp(signature, name, kernel=True, loc=loc)
     for key, size in sizes.items():
         function.attributes[key] = ir.DenseI32ArrayAttr.get(list(size))
+    if ctas_per_sm is not None:
+        type_ = ir.IntegerType.get_signless(32)
+        function.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(type_, ctas_per_sm)
     if insert_sync:
         without = ir.DictAttr.get({"war_fences": ir.BoolAttr.get(False)})
         function.attributes["tile.insert_sync"] = ir.UnitAttr.get() if war_fences else without

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,6 +41,40 @@ def test_a_kernel_says_its_sizes_and_buffers(module: ir.Module) -> None:
     assert "workgroup(%arg1 : memref<8x16xf32, #gpu.address_space<workgroup>>, %arg2" in text
     assert "tile.insert_sync" not in text
     assert "gpu.return" in text
+
+
+def test_a_kernel_leaves_registers_for_others(module: ir.Module) -> None:
+    with builders.kernel(module, "k", [], block=256, cluster=1, ctas_per_sm=4):
+        pass
+    assert ".minnctapersm 4" in mt.compile(module).ptx["kernels"]
+
+
+@pytest.mark.parametrize("count", [0, 33, "4"])
+def test_so_many_ctas_are_on_no_sm(module: ir.Module, count: Any) -> None:
+    with (
+        pytest.raises((TypeError, ValueError), match="ctas_per_sm must be"),
+        builders.kernel(module, "k", [], block=32, cluster=1, ctas_per_sm=count),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_a_value_of_one_of_two_branches(given: bool) -> None:
+    with mt.context(), ir.Location.unknown():
+        module, number = ir.Module.create(), ir.IntegerType.get_signless(32)
+        truth = ir.IntegerType.get_signless(1)
+        with builders.kernel(
+            module, "k", [ir.MemRefType.get([1], number), truth], block=32, cluster=1
+        ) as kernel:
+            out, condition = kernel.arguments
+            value = builders.if_else(
+                condition, number, lambda: builders.i32(7), lambda: builders.i32(9)
+            )
+            memref.store(value, out, [builders.index(0)])
+        made = mt.compile(module).kernel("kernels", "k", device="emulator")
+    found = np.zeros(1, np.int32)
+    made[1](found, given)
+    assert found[0] == (7 if given else 9)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from source_tree import PROJECT
 
 import mlir_tile as mt
 import tile_emulator as te
+import tile_kernels
 from mlir_tile import builders, native, variants
 from mlir_tile.dialects import tile
 from mlir_tile.runtime import kernel
@@ -64,7 +65,7 @@ def test_the_reference_of_the_site_is_complete(site: Path) -> None:
     assert set(names) <= anchors(site / "reference" / "passes.html")
 
     python = anchors(site / "reference" / "python.html")
-    for package in (mt, te):
+    for package in (mt, te, tile_kernels):
         for name in package.__all__:
             value = getattr(package, name)
             where = getattr(value, "__module__", package.__name__)

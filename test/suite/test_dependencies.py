@@ -43,8 +43,9 @@ COMPILER = {
 RUNTIME = {"mlir_tile.program", "mlir_tile.runtime", "numpy", "tile_emulator"}
 
 MUST_NOT_IMPORT = {
-    "python/tile_emulator": {"mlir", "mlir_tile", "tile_tools"},
-    "python/mlir_tile": {"tile_tools"},
+    "python/tile_emulator": {"mlir", "mlir_tile", "tile_kernels", "tile_tools"},
+    "python/tile_kernels": {"mlir_tile._tile", "mlir_tile.runtime", "tile_tools"} | COMPILER,
+    "python/mlir_tile": {"tile_kernels", "tile_tools"},
     "python/mlir_tile/errors.py": {"mlir", "mlir_tile", "numpy"},
     "python/mlir_tile/ptx_versions.py": {"mlir", "mlir_tile", "numpy"},
     "python/mlir_tile/dialects": COMPILER | RUNTIME,

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from cases import DTYPES, Case, drawn_cases, fixed_cases, ring_cases
-from kernels import program
+from copy_program import program
 
 import mlir_tile as mt
 

@@ -1,241 +1,253 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The program around a measured copy, as MLIR text.
+"""How fast `tile_kernels` is beside PyTorch and QuACK, all in one run on one GPU.
 
-Sender and receiver follow each other by two barriers for each stage, as in a real pipeline; the
-clock of the SM is read around all tiles. Before and after, each CTA brings its tiles in and out.
+    python benchmarks/kernels.py [softmax ...] [--json OUT] [--quick]
+
+Each call is timed by events of the device, after all of the L2 cache was written over; a number is
+the median of 30. The limit is a copy of as many bytes. Rows that are many have 512 MB of traffic;
+few ones are those of a batch that decodes. PyTorch is timed as it is and by `torch.compile`; QuACK
+where it is installed. A result that is not PyTorch's ends the benchmark. Needs a GPU and PyTorch.
 """
 
 from __future__ import annotations
 
-from cases import SPACE, Case
+import argparse
+import importlib
+import importlib.util
+import json
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
-WHOLE_SM_BYTES = 128 * 1024
-"""Shared memory that a ring takes besides its buffers, so that an SM has room for one CTA."""
+import torch
+import torch.nn.functional as F
 
-FENCE = "nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}"
+import tile_kernels
+
+Call = Callable[[], Any]
+TRAFFIC_BYTES = 512 << 20
+REPEATS = 30
+DTYPES = (torch.float32, torch.bfloat16)
 
 
-def program(
-    case: Case,
-    issue: str,
-    threads: int,
-    stages: int,
-    iterations: int,
-    ctas: int = 2,
-    variant: str | None = None,
-    reads: str = "none",
-) -> str:
-    """Return the module: `main(a, b, clocks)` sends `iterations` tiles through `stages` buffers.
+class Clock:
+    """Times calls on an empty cache."""
 
-    With `reads` of "plain" or "fenced", the thread that receives loads an element of each tile
-    before it says that the buffer is free, and in the second case fences it for the async proxy.
-    `a` holds the sources of all CTAs and `b` their destinations, stage by stage; `clocks` takes the
-    clk of each CTA. `threads` execute the copy; in a ring one warp more receives.
-    """
-    cluster = case.cluster or 2
-    forced = f' {{variant = "{variant}"}}' if variant else ""
-    element, (src_elements, dst_elements) = case.element, case.elements
-    flat_src, flat_dst = (f"memref<{n}x{element}, {SPACE}>" for n in case.elements)
-    a = f"memref<{ctas * src_elements}x{element}>"
-    b = f"memref<{ctas * stages * dst_elements}x{element}>"
-    clocks = f"memref<{ctas}xi64>"
-    group = f"!nvgpu.mbarrier.group<memorySpace = {SPACE}, num_barriers = {stages}>"
-    src_type, dst_type = case.src.type(element), case.dst.type(element)
-    executors = {"thread": 1, "warp": 32, "cta": threads}[issue]
-    block = threads + 32 if case.cluster else threads
-    last_phase = "even" if iterations // stages % 2 else "odd"
-    buffers = ", ".join(f"%dst_buffer{s}: {flat_dst}" for s in range(stages))
-    if case.cluster:
-        roles = f"""
-    %sends = arith.cmpi ult, %thread, %executors : index
-    %receiving = arith.constant {threads} : index
-    %receives = arith.cmpi eq, %thread, %receiving : index
-    %size = arith.constant {cluster} : i32
-    %minus = arith.constant {cluster - 1} : i32
-    %after = arith.addi %rank, %one_i32 : i32
-    %before = arith.addi %rank, %minus : i32
-    %next = arith.remui %after, %size : i32
-    %previous = arith.remui %before, %size : i32"""
-    else:
-        roles = """
-    %executes = arith.cmpi ult, %thread, %executors : index
-    %is_first_rank = arith.cmpi eq, %rank, %zero_i32 : i32
-    %is_second_rank = arith.cmpi eq, %rank, %one_i32 : i32
-    %sends = arith.andi %is_first_rank, %executes : i1
-    %receives = arith.andi %is_second_rank, %is_first : i1
-    %next = arith.constant 1 : i32
-    %previous = arith.constant 0 : i32"""
+    def __init__(self) -> None:
+        self._cache = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
 
-    zero = results = summed = load = kept = ""
-    carried, yielded = "i1", "%flipped : i1"
-    if reads != "none":
-        # What comes out in the end is written over it.
-        zero = f"%zero = arith.constant 0.0 : {element}"
-        kept = f"memref.store %ends#1, %b[%b_start] : {b}"
-        results, summed = ":2", ", %sum0 = %zero"
-        carried, yielded = f"i1, {element}", f"%flipped, %sum{stages} : i1, {element}"
-        load = f"""
-        %read@s = memref.load %dst@s[%c0, %c0] : {dst_type}
-        %sum@n = arith.addf %sum@s, %read@s : {element}"""
-        if reads == "fenced":
-            load += f"\n        {FENCE}"
+    def microseconds(self, call: Call) -> float:
+        """Return the median over `REPEATS` calls."""
+        for _ in range(10):  # and the clocks rise
+            self._cache.zero_()
+            call()
+        times = []
+        for _ in range(REPEATS):
+            self._cache.zero_()
+            start, end = torch.cuda.Event(True), torch.cuda.Event(True)
+            start.record()
+            call()
+            end.record()
+            torch.cuda.synchronize()
+            times.append(start.elapsed_time(end) * 1e3)
+        return statistics.median(times)
 
-    def each_stage(text: str) -> str:
-        return "\n".join(
-            text.replace("@s", str(s)).replace("@n", str(s + 1)) for s in range(stages)
+
+def others(module: str, name: str) -> Callable[..., Any] | None:
+    """Return a function of QuACK, if that is installed."""
+    if importlib.util.find_spec("quack") is None:
+        return None
+    return getattr(importlib.import_module(f"quack.{module}"), name, None)
+
+
+def compiled(function: Callable[..., Any], *arguments: Any) -> Call:
+    """Return a call of what `torch.compile` makes of a function for these arguments."""
+    torch._dynamo.reset()
+    made = torch.compile(function)
+    return lambda: made(*arguments)
+
+
+def candidates(
+    ours: Callable[..., Any], theirs: Callable[..., Any], quack: Any, *arguments: Any
+) -> dict[str, Call]:
+    """Return the calls to time, by who makes them."""
+    calls = {
+        "tile": lambda: ours(*arguments),
+        "eager": lambda: theirs(*arguments),
+        "compile": compiled(theirs, *arguments),
+    }
+    if quack is not None:
+        calls["quack"] = lambda: quack(*arguments)
+    return calls
+
+
+def many(length: int, dtype: torch.dtype, streams: int = 2) -> int:
+    """Return how many rows have `TRAFFIC_BYTES` when they are read, or read and written."""
+    return max(16, TRAFFIC_BYTES // (streams * length * dtype.itemsize))
+
+
+Case = tuple[dict[str, Any], int, dict[str, Call], Callable[[Any, Any], bool]]
+
+
+def close(scale: float) -> Callable[[Any, Any], bool]:
+    """Return what compares results: to `scale` units in the last place of the largest."""
+
+    def is_close(a: Any, b: Any) -> bool:
+        a, b = (t[0] if isinstance(t, tuple) else t for t in (a, b))
+        off = (a.double() - b.double()).abs().max()
+        return bool(off <= scale * torch.finfo(b.dtype).eps * b.double().abs().max())
+
+    return is_close
+
+
+def softmax_cases(quick: bool) -> Iterator[Case]:
+    quack = others("softmax", "softmax")
+    for dtype in DTYPES:
+        for length in (4096, 32768, 65536, 131072, 262144, 524288):
+            few = (1, 8, 32) if length >= 131072 else ()
+            for rows in (many(length, dtype), *few):
+                x = torch.randn(rows, length, device="cuda", dtype=dtype)
+                for name in ("softmax",) if quick else ("softmax", "log_softmax"):
+                    theirs = getattr(torch, name)
+                    calls = candidates(
+                        getattr(tile_kernels, name),
+                        lambda x, theirs=theirs: theirs(x, -1),
+                        quack if name == "softmax" else None,
+                        x,
+                    )
+                    about = {"kernel": name, "dtype": str(dtype)[6:], "rows": rows, "n": length}
+                    yield about, 2 * x.nbytes, calls, close(32)
+
+
+def norm_cases(quick: bool) -> Iterator[Case]:
+    quack = others("rmsnorm", "rmsnorm")
+    for dtype in DTYPES:
+        for length in (4096, 32768, 65536, 131072, 262144):
+            for rows in (many(length, dtype), 8):
+                x = torch.randn(rows, length, device="cuda", dtype=dtype)
+                weight = torch.randn(length, device="cuda", dtype=dtype)
+                bias = torch.randn(length, device="cuda", dtype=dtype)
+                about = {"dtype": str(dtype)[6:], "rows": rows, "n": length}
+                calls = candidates(
+                    tile_kernels.rms_norm,
+                    lambda x, w: F.rms_norm(x, x.shape[-1:], w, 1e-6),
+                    None,
+                    x,
+                    weight,
+                )
+                if quack is not None:
+                    wide = weight.float()
+                    calls["quack"] = lambda x=x, wide=wide: quack(x, wide)
+                yield {"kernel": "rms_norm", **about}, 2 * x.nbytes, calls, close(32)
+                if quick:
+                    continue
+                calls = candidates(
+                    tile_kernels.layer_norm,
+                    lambda x, w, b: F.layer_norm(x, x.shape[-1:], w, b),
+                    None,
+                    x,
+                    weight,
+                    bias,
+                )
+                yield {"kernel": "layer_norm", **about}, 2 * x.nbytes, calls, close(32)
+
+
+def cross_entropy_cases(quick: bool) -> Iterator[Case]:
+    quack = others("cross_entropy", "cross_entropy")
+    for dtype in DTYPES:
+        for length in (32768, 131072, 262144):
+            for rows in (many(length, dtype, 1), 8):
+                x = torch.randn(rows, length, device="cuda", dtype=dtype)
+                targets = torch.randint(0, length, (rows,), device="cuda")
+                calls = candidates(
+                    tile_kernels.cross_entropy,
+                    lambda x, t: F.cross_entropy(x, t, reduction="none"),
+                    None,
+                    x,
+                    targets,
+                )
+                if quack is not None:
+                    calls["quack"] = lambda x=x, t=targets: quack(x, t, reduction="none")
+                about = {"dtype": str(dtype)[6:], "rows": rows, "n": length}
+                yield {"kernel": "cross_entropy", **about}, x.nbytes, calls, close(32)
+
+
+def topk_cases(quick: bool) -> Iterator[Case]:
+    for dtype in DTYPES:
+        for length in (131072, 524288, 1048576):
+            for rows in (1, 8, 32):
+                x = torch.randn(rows, length, device="cuda", dtype=dtype)
+                for k in (512, 2048):
+                    calls = {
+                        "tile": lambda x=x, k=k: tile_kernels.topk(x, k),
+                        "eager": lambda x=x, k=k: torch.topk(x, k, dim=-1),
+                    }
+                    about = {"dtype": str(dtype)[6:], "rows": rows, "n": length, "k": k}
+                    yield {"kernel": "topk", **about}, x.nbytes, calls, close(0)
+
+
+GROUPS = {
+    "softmax": softmax_cases,
+    "norms": norm_cases,
+    "cross_entropy": cross_entropy_cases,
+    "topk": topk_cases,
+}
+
+
+def copy_time(clock: Clock) -> float:
+    """Return the microseconds of a copy with `TRAFFIC_BYTES` of traffic."""
+    x = torch.empty(TRAFFIC_BYTES // 2, dtype=torch.int8, device="cuda")
+    y = torch.empty_like(x)
+    return clock.microseconds(lambda: y.copy_(x))
+
+
+def run(groups: list[str], quick: bool) -> Iterator[dict[str, Any]]:
+    """Yield what was measured: first the limit, then a row for each kernel and shape."""
+    clock = Clock()
+    yield {"kernel": "copy", "tbs": TRAFFIC_BYTES / copy_time(clock) / 1e6}
+    for group in groups:
+        for about, traffic_bytes, calls, is_right in GROUPS[group](quick):
+            if quick:
+                calls.pop("compile", None)
+            if not is_right(calls["tile"](), calls["eager"]()):
+                sys.exit(f"error: wrong values: {about}")
+            us = {who: round(clock.microseconds(call), 2) for who, call in calls.items()}
+            tbs = {who: round(traffic_bytes / time / 1e6, 3) for who, time in us.items()}
+            yield {**about, "us": us, "tbs": tbs}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("groups", nargs="*", help=f"of {', '.join(GROUPS)}; all by default")
+    parser.add_argument("--json", type=Path, help="write what was measured to this file")
+    parser.add_argument("--quick", action="store_true", help="neither torch.compile nor siblings")
+    options = parser.parse_args()
+    if unknown := set(options.groups) - set(GROUPS):
+        parser.error(f"groups must be of {', '.join(GROUPS)}, got {', '.join(sorted(unknown))}")
+    if not torch.cuda.is_available():
+        sys.exit("error: this needs a GPU that PyTorch finds")
+    found = []
+    for row in run(options.groups or list(GROUPS), options.quick):
+        found.append(row)
+        shape = "".join(
+            f"{row.get(key, ''):>{width}}"
+            for key, width in (("dtype", 9), ("rows", 6), ("n", 8), ("k", 5))
         )
-
-    return f"""
-module attributes {{gpu.container_module}} {{
-gpu.module @kernels {{
-  gpu.func @send(%a: {a}, %b: {b}, %clocks: {clocks})
-      workgroup(%src_buffer: {flat_src}, {buffers})
-      kernel attributes {{known_block_size = array<i32: {block}, 1, 1>,
-                          known_cluster_size = array<i32: {cluster}, 1, 1>}} {{
-    {each_stage("%c@s = arith.constant @s : index")}
-    %one = arith.constant 1 : index
-    %zero_i32 = arith.constant 0 : i32
-    %one_i32 = arith.constant 1 : i32
-    %block = arith.constant {block} : index
-    %executors = arith.constant {executors} : index
-    %src_elements = arith.constant {src_elements} : index
-    %dst_elements = arith.constant {dst_elements} : index
-    %all_elements = arith.constant {stages * dst_elements} : index
-    %rounds = arith.constant {iterations // stages} : index
-    %last = arith.constant {iterations // stages - 1} : index
-    %even = arith.constant false
-    %odd = arith.constant true
-    %thread = gpu.thread_id x
-    %cta = gpu.block_id x
-    %rank = nvvm.read.ptx.sreg.cluster.ctarank : i32
-    %is_first = arith.cmpi eq, %thread, %c0 : index
-    {roles}
-    %src = {case.src.seen("%src_buffer", src_elements, element)}
-    {
-        each_stage(
-            f"%dst@s = {case.dst.seen('%dst_buffer@s', dst_elements, element)}",
+        if "us" not in row:
+            print(f"{row['kernel']:14}{row['tbs']:.2f} TB/s", flush=True)
+            continue
+        times = "".join(
+            f"  {who} {time:8.1f} us {row['tbs'][who]:5.2f}" for who, time in row["us"].items()
         )
-    }
-    %full = nvgpu.mbarrier.create -> {group}
-    %empty = nvgpu.mbarrier.create -> {group}
-    scf.if %is_first {{
-      {
-        each_stage(f'''
-      nvgpu.mbarrier.init %full[%c@s], %one : {group}
-      nvgpu.mbarrier.init %empty[%c@s], %one : {group}
-      tile.expect %full[%c@s] for %dst@s : {group}, {dst_type}''')
-    }
-      nvvm.fence.mbarrier.init
-    }}
-    %a_start = arith.muli %cta, %src_elements : index
-    %b_start = arith.muli %cta, %all_elements : index
-    scf.for %i = %thread to %src_elements step %block {{
-      %at = arith.addi %a_start, %i : index
-      %value = memref.load %a[%at] : {a}
-      memref.store %value, %src_buffer[%i] : {flat_src}
-    }}
-    scf.for %i = %thread to %dst_elements step %block {{
-      {
-        each_stage(f'''
-      %base@s = arith.muli %c@s, %dst_elements : index
-      %in@s = arith.addi %base@s, %i : index
-      %at@s = arith.addi %b_start, %in@s : index
-      %value@s = memref.load %b[%at@s] : {b}
-      memref.store %value@s, %dst_buffer@s[%i] : {flat_dst}''')
-    }
-    }}
-    {FENCE}
-    gpu.barrier
-    nvvm.cluster.arrive
-    nvvm.cluster.wait
-    %start = nvvm.read.ptx.sreg.clock64 : i64
-    scf.if %sends {{
-      %parity_end = scf.for %round = %c0 to %rounds step %one
-          iter_args(%parity = %odd) -> (i1) {{
-        {
-        each_stage(f'''
-        tile.wait %empty[%c@s] parity(%parity) : {group}
-        tile.copy_async %src to %dst@s cta(%next) mbarrier(%full[%c@s]) issue({issue}){forced}
-            : {src_type} to {dst_type}, {group}''')
-    }
-        %flipped = arith.xori %parity, %odd : i1
-        scf.yield %flipped : i1
-      }}
-      {
-        each_stage(f'''
-      tile.wait %empty[%c@s] parity(%parity_end) : {group}''')
-    }
-    }}
-    scf.if %receives {{
-      {zero}
-      %ends{results} = scf.for %round = %c0 to %rounds step %one
-          iter_args(%parity = %even{summed}) -> ({carried}) {{
-        {
-        each_stage(f'''
-        tile.wait %full[%c@s] parity(%parity) : {group}
-        %more@s = arith.cmpi ult, %round, %last : index
-        scf.if %more@s {{
-          tile.expect %full[%c@s] for %dst@s : {group}, {dst_type}
-        }}{load}
-        tile.arrive %empty[%c@s] cta(%previous) : {group}''')
-    }
-        %flipped = arith.xori %parity, %odd : i1
-        scf.yield {yielded}
-      }}
-      {kept}
-    }}
-    %end = nvvm.read.ptx.sreg.clock64 : i64
-    scf.if %is_first {{
-      %taken = arith.subi %end, %start : i64
-      memref.store %taken, %clocks[%cta] : {clocks}
-    }}
-    nvvm.cluster.arrive
-    nvvm.cluster.wait
-    %holds = arith.constant {"true" if case.cluster else "false"}
-    %is_receiver = arith.cmpi ne, %rank, %zero_i32 : i32
-    %received = arith.ori %holds, %is_receiver : i1
-    scf.if %received {{
-      {
-        each_stage(f'''
-      tile.wait %full[%c@s] parity(%{last_phase}) : {group}''')
-    }
-      scf.for %i = %thread to %dst_elements step %block {{
-        {
-        each_stage(f'''
-        %base@s = arith.muli %c@s, %dst_elements : index
-        %in@s = arith.addi %base@s, %i : index
-        %at@s = arith.addi %b_start, %in@s : index
-        %value@s = memref.load %dst_buffer@s[%i] : {flat_dst}
-        memref.store %value@s, %b[%at@s] : {b}''')
-    }
-      }}
-    }}
-    gpu.return
-  }}
-}}
-func.func @main(%a: {a}, %b: {b}, %clocks: {clocks}) attributes {{llvm.emit_c_interface}} {{
-  %c1 = arith.constant 1 : index
-  %cluster = arith.constant {cluster} : index
-  %ctas = arith.constant {ctas} : index
-  %block = arith.constant {block} : index
-  %unused = arith.constant {WHOLE_SM_BYTES if case.cluster else 0} : i32
-  %t0 = gpu.wait async
-  %device_a, %t1 = gpu.alloc async [%t0] () : {a}
-  %device_b, %t2 = gpu.alloc async [%t1] () : {b}
-  %device_clocks, %t3 = gpu.alloc async [%t2] () : {clocks}
-  %t4 = gpu.memcpy async [%t3] %device_a, %a : {a}, {a}
-  %t5 = gpu.memcpy async [%t4] %device_b, %b : {b}, {b}
-  %t6 = gpu.launch_func async [%t5] @kernels::@send clusters in (%cluster, %c1, %c1)
-      blocks in (%ctas, %c1, %c1) threads in (%block, %c1, %c1)
-      dynamic_shared_memory_size %unused
-      args(%device_a : {a}, %device_b : {b}, %device_clocks : {clocks})
-  %t7 = gpu.memcpy async [%t6] %b, %device_b : {b}, {b}
-  %t8 = gpu.memcpy async [%t7] %clocks, %device_clocks : {clocks}, {clocks}
-  %t9 = gpu.dealloc async [%t8] %device_a : {a}
-  %t10 = gpu.dealloc async [%t9] %device_b : {b}
-  %t11 = gpu.dealloc async [%t10] %device_clocks : {clocks}
-  gpu.wait [%t11]
-  return
-}}
-}}
-"""
+        print(f"{row['kernel']:14}{shape}{times}", flush=True)
+    if options.json:
+        about = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
+        options.json.write_text(json.dumps({**about, "rows": found}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

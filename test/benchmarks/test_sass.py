@@ -15,7 +15,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 from cases import chunks, fixed_cases
-from kernels import program
+from copy_program import program
 
 import mlir_tile as mt
 

@@ -11,8 +11,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 from cases import Case, Layout, drawn_cases, fixed_cases, ring_cases
+from copy_program import program
 from dsmem import kernels, measured, plan_of
-from kernels import program
 
 import mlir_tile as mt
 

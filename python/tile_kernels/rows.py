@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from mlir import ir
-from mlir.dialects import arith, gpu, llvm, math, memref, scf, vector
+from mlir.dialects import arith, gpu, llvm, math, memref, nvvm, scf, vector
 
 from mlir_tile import builders
 from mlir_tile.dialects import tile
@@ -54,6 +54,8 @@ class Row:
 
     def __post_init__(self) -> None:
         plan, index = self.plan, builders.index
+        if plan.cluster > 1:  # relaxed, as there is nothing yet that peers must see
+            nvvm.cluster_arrive_relaxed()
         self.number = gpu.cluster_id(gpu.Dimension.x)
         self.rank = gpu.cluster_block_id(gpu.Dimension.x)
         self.length = memref.dim(self.x, index(1))
@@ -175,8 +177,17 @@ class Row:
                 found = digest([self.load(self.x, piece, fill) for piece in pieces], pieces)
                 scf.yield_(combine(list(loop.inner_iter_args), found))
             mine = list(loop.results)
+        self.meet()
         whole: State = tile.all_reduce(mine, combine)
         return whole
+
+    def meet(self) -> None:
+        """Wait until all CTAs of the cluster have begun: once, before the first reduction.
+
+        They say so before they load, so that nobody waits here in vain.
+        """
+        if self.plan.cluster > 1:
+            nvvm.cluster_wait()
 
     def _batches_held(self) -> list[list[Piece]]:
         """Return the thread's pieces of a row that is held: the last ones stay in registers."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The examples, written without a fence or cluster barrier, become the hand-written ones."""
+"""Examples of copies, without a fence or cluster barrier, become the hand-written ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from mlir.passmanager import PassManager
 
 import mlir_tile as mt
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.mlir"))
+EXAMPLES = [
+    path
+    for path in sorted((Path(__file__).parents[2] / "examples").glob("*.mlir"))
+    if "tile.copy_async" in path.read_text()
+]
 
 SYNCHRONISATION = re.compile(r"^ *nvvm\.(?:fence|cluster)\..*\n", re.MULTILINE)
 

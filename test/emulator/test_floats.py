@@ -63,6 +63,49 @@ def test_fma_is_rounded_once(kind: str, mode: str) -> None:
     check(got, want, kind)
 
 
+@pytest.mark.parametrize(("mode", "cancelled"), [("rn", 0), ("rz", 0), ("rm", 1), ("rp", 0)])
+@pytest.mark.parametrize(("kind", "dtype"), [("f32", np.float32), ("f64", np.float64)])
+def test_signs_of_zero_sums_follow_ieee(mode: str, cancelled: int, kind: str, dtype: type) -> None:
+    """Zeros of one sign keep it; other sums that cancel are -0 only where rounding is down."""
+    unsigned = {"f32": np.uint32, "f64": np.uint64}[kind]
+    a = np.array([1.5, 0.0, -0.0, 0.0, -0.0], dtype)
+    b = np.array([-1.5, -0.0, 0.0, 0.0, -0.0], dtype)
+    negative = [cancelled, cancelled, cancelled, 0, 1]
+    one = np.ones(5, dtype)
+    bits = [v.view(unsigned) for v in (a, b, one, -b)]
+    for text, operands in (
+        (f"add.{mode}.{kind} %d, %a, %b;", bits[:2]),
+        (f"sub.{mode}.{kind} %d, %a, %b;", [bits[0], bits[3]]),
+        (f"fma.{mode}.{kind} %d, %a, %b, %c;", [bits[0], bits[2], bits[1]]),
+    ):
+        got = as_float(evaluate(text, operands, unsigned), kind)
+        assert (got == 0).all()
+        assert np.signbit(got).tolist() == [bool(n) for n in negative], text
+
+
+@pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
+def test_a_product_beyond_the_range_does_not_beat_an_infinite_summand(mode: str) -> None:
+    a, c = np.array([1e300, 1e300, 1e300]), np.array([-np.inf, np.inf, -1e308])
+    bits = [v.view(np.uint64) for v in (a, a, c)]
+    got = as_float(evaluate(f"fma.{mode}.f64 %d, %a, %b, %c;", bits, np.uint64), "f64")
+    greatest = np.inf if mode in ("rn", "rp") else np.finfo(np.float64).max
+    assert got.tolist() == [-np.inf, np.inf, greatest]
+
+
+def test_a_nan_of_f64_is_that_of_the_first_operand_that_is_one() -> None:
+    """A product comes before what is added to it; one that is invalid is a NaN of its own."""
+    quiet, signalling, other = 0x7FF8000000000012, 0x7FF0000000000034, 0xFFF8000000000056
+    infinity, one = 0x7FF << 52, 0x3FF << 52
+    a = np.array([quiet, signalling, one, infinity, one], np.uint64)
+    b = np.array([other, other, signalling, 0, one], np.uint64)
+    c = np.array([one, one, one, quiet, other], np.uint64)
+    got = evaluate("fma.rn.f64 %d, %a, %b, %c;", [a, b, c], np.uint64)
+    made_quiet = signalling | 1 << 51
+    assert got.tolist() == [quiet, made_quiet, made_quiet, 0xFFF8 << 48, other]
+    got = evaluate("max.f64 %d, %a, %b;", [a[:3], b[:3]], np.uint64)
+    assert got.tolist() == [quiet, signalling, one]
+
+
 @pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 def test_division_and_reciprocal_are_rounded_once(kind: str, mode: str) -> None:

@@ -240,5 +240,5 @@ def test_help_says_what_each_option_is_and_how_it_ends(capsys: pytest.CaptureFix
     assert len(options) == 16
     for option in options:
         assert re.search(r"(  |\n {20,})\w", option), f"{option} has no text"
-    assert "(default 20000000)" in " ".join(shown.split()) and "(default 120)" in shown
+    assert "(default 2000000000)" in " ".join(shown.split()) and "(default 120)" in shown
     assert "Exit status: 0 on success; 1 for" in shown

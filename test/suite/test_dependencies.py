@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
 from pathlib import Path
 
@@ -27,6 +28,7 @@ MAY_INCLUDE = {
         "lib/Transforms",
         "python/bindings",
     },
+    "python/emulator_core": {"python/emulator_core"},
 }  # fmt: skip
 """What a file of a folder may include, besides the headers of the language and of nanobind."""
 
@@ -132,6 +134,14 @@ def test_includes_point_one_way() -> None:
     assert [text for p in paths for text in cpp_complaints(p, (PROJECT / p).read_text())] == []
 
 
+def test_the_core_of_the_emulator_links_no_mlir() -> None:
+    for name, links in (("tile_emulator._tile_emulator", False), ("mlir_tile._tile", True)):
+        spec = importlib.util.find_spec(name)
+        assert spec is not None and spec.origin is not None
+        binary = Path(spec.origin).read_bytes()
+        assert (b"libMLIR" in binary or b"libLLVM" in binary) == links, name
+
+
 def test_imports_point_one_way() -> None:
     paths = [path for path in source_files() if path.suffix == ".py" and path.parts[0] == "python"]
     assert len(paths) > 50
@@ -151,6 +161,8 @@ def test_imports_point_one_way() -> None:
         ("lib/Runtime/Launch.cpp", "<mlir/IR/Builders.h>"),
         ("lib/Runtime/Launch.cpp", '"llvm/ADT/ArrayRef.h"'),
         ("lib/Elsewhere/New.cpp", "<vector>"),
+        ("python/emulator_core/Module.cpp", '"llvm/ADT/ArrayRef.h"'),
+        ("python/emulator_core/Module.cpp", '"lib/Layout/Layout.h"'),
     ],
 )
 def test_a_wrong_include_is_found(path: str, include: str) -> None:
@@ -165,6 +177,7 @@ def test_a_wrong_include_is_found(path: str, include: str) -> None:
         ("dialect/TileOps.cpp", '"lib/Layout/Layout.h"'),
         ("lib/Runtime/Launch.cpp", '"HostCall.h"'),
         ("python/bindings/TileModule.cpp", "<nanobind/nanobind.h>"),
+        ("python/emulator_core/Module.cpp", '"Operations.h"'),
     ],
 )
 def test_a_right_include_passes(path: str, include: str) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
-from tile_emulator.instructions.slots import SIGNED, UNSIGNED
+from tile_emulator.instructions.moves import core_kind
+from tile_emulator.instructions.slots import UNSIGNED
 from tile_emulator.machine.warp import Mask, Warp, lanes_of
 from tile_emulator.ptx.module import Imm, Instruction, Pair
 from tile_emulator.ptx.types import type_bits
@@ -25,31 +26,8 @@ def shift(d: Decoder, ins: Instruction) -> None:
     a = d.source(ins.operands[1], kind)
     amount = d.source(ins.operands[2], "u32")
     target = d.target(ins.operands[0], kind)
-    left, signed = ins.family == "shl", kind[0] == "s"
-    dtype = UNSIGNED[bits]
-    literal = ins.operands[2]
-    if isinstance(literal, Imm) and 0 <= literal.value < bits:
-        by = (SIGNED if signed else UNSIGNED)[bits](literal.value)
-        function: Any = np.left_shift if left else np.right_shift
-        if signed:
-            d.emit(lambda w, m: function(w.s[a], by, out=w.s[target], where=m))
-        else:
-            d.emit(lambda w, m: function(w.u[a], by, out=w.u[target], where=m))
-        return
-
-    def step(w: Warp, m: Mask) -> None:
-        n = w.u[amount]
-        if signed:
-            value = w.s[a] >> np.minimum(n, bits - 1).astype(SIGNED[bits])
-            np.copyto(w.s[target], value, where=m)
-            return
-        count = np.minimum(n, bits - 1).astype(dtype)
-        value = w.u[a] << count if left else w.u[a] >> count
-        if int(n.max()) >= bits:
-            value = np.where(n >= bits, dtype(0), value)
-        np.copyto(w.u[target], value, where=m)
-
-    d.emit(step)
+    name = f"shl.{bits}" if ins.family == "shl" else f"shr.{core_kind(kind)}"
+    d.operate(name, target, a, amount)
 
 
 def funnel(d: Decoder, ins: Instruction) -> None:

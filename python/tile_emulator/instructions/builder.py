@@ -7,7 +7,7 @@ from tile_emulator.errors import LaunchError, PTXError
 from tile_emulator.instructions.control import return_control
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.graph import immediate_post_dominators
-from tile_emulator.instructions.program import SHARED_BASE, Block, Program
+from tile_emulator.instructions.program import SHARED_BASE, Block, Body, Program, make_code
 from tile_emulator.instructions.slots import Slots
 from tile_emulator.instructions.table import find_handler
 from tile_emulator.machine.memory import PARAM_WINDOW
@@ -58,6 +58,7 @@ def build_program(
         module.lines,
         slots,
         blocks,
+        make_code(blocks),
         entries[name],
         local_bytes,
         static,
@@ -174,13 +175,13 @@ def _decode_function(d: Decoder) -> None:
     edges: list[tuple[int, list[int] | None, bool]] = []
     references: list[tuple[list[int], int]] = []
     meets: list[tuple[list[int], int]] = []
-    steps: list[object] = []
+    steps: Body = []
     count = 0
     last: Instruction | None = None
 
     def close(targets: list[int] | None, falls: bool) -> Block:
         nonlocal steps, count
-        block = Block(tuple(steps), None, 0, count, False, last)  # type: ignore[arg-type]
+        block = Block(tuple(steps), None, 0, count, False, last)
         d.blocks.append(block)
         edges.append((len(d.blocks) - 1, targets, falls))
         steps, count = [], 0

@@ -59,11 +59,5 @@ def multiply_add_carry(d: Decoder, ins: Instruction) -> None:
     mode, kind = ins.parts[1], ins.parts[-1]
     a, b, c = (d.source(o, kind) for o in ins.operands[1:4])
     target = d.target(ins.operands[0], kind)
-    function, signed = product(mode, kind), kind[0] == "s"
-    dtype = UNSIGNED[type_bits(kind) or 32]
-
-    def half(w: Warp) -> Any:
-        view = w.s if signed else w.u
-        return function(view[a], view[b]).view(dtype)
-
-    emit_carry(d, ins, half, lambda w: w.u[c], target, kind)
+    half = d.compute(product(mode, kind), type_bits(kind) or 32, a, b)
+    emit_carry(d, ins, lambda w: w.u[half], lambda w: w.u[c], target, kind)

@@ -9,6 +9,7 @@ import numpy as np
 
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder, guard_mask
+from tile_emulator.instructions.program import Branch
 from tile_emulator.machine.warp import DONE, NEXT, Control, Fragment, Mask, bits_of, first_lane
 from tile_emulator.ptx.module import Args, Instruction, Operand, Reg, Sym
 
@@ -20,33 +21,10 @@ def branch(d: Decoder, ins: Instruction) -> None:
     d.targets = [index]
     if ins.guard is None:
         d.falls_through = False
-        d.control(lambda fragment, m: target[0], blocking=False)
+        d.control(Branch(target), blocking=False)
         return
-    predicate, negated = d.registers[ins.guard.name], ins.guard_negated
-    d.control(conditional(target, predicate, negated, d.meet()), blocking=False)
-
-
-def conditional(target: list[int], predicate: int, negated: bool, meet: list[int]) -> Control:
-    """Go to `target` where the predicate holds; lanes that do not stay at the next block."""
-
-    def step(fragment: Fragment, m: Mask) -> int:
-        taken = fragment.warp.u[predicate]
-        if negated:
-            taken = ~taken
-        if m is not True:
-            taken = taken & m
-        bits = bits_of(taken)
-        if bits == fragment.bits:
-            return target[0]
-        if not bits:
-            return NEXT
-        here = fragment.warp.program.blocks[fragment.pc].next
-        if target[0] == here:
-            return NEXT
-        fragment.warp.diverge(fragment, bits, target[0], here, meet[0])
-        return DONE
-
-    return step
+    predicate = d.registers[ins.guard.name]
+    d.control(Branch(target, predicate, ins.guard_negated, d.meet()), blocking=False)
 
 
 def branch_indexed(d: Decoder, ins: Instruction) -> None:
@@ -99,10 +77,10 @@ def return_(d: Decoder, ins: Instruction) -> None:
     d.targets = [-1]
     if ins.guard is None:
         d.falls_through = False
-        d.control(lambda fragment, m: target[0], blocking=False)
+        d.control(Branch(target), blocking=False)
         return
-    predicate, negated = d.registers[ins.guard.name], ins.guard_negated
-    d.control(conditional(target, predicate, negated, d.meet()), blocking=False)
+    predicate = d.registers[ins.guard.name]
+    d.control(Branch(target, predicate, ins.guard_negated, d.meet()), blocking=False)
 
 
 def return_control(is_entry: bool) -> Control:

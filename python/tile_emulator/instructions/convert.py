@@ -9,7 +9,7 @@ import numpy as np
 
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.floating import finish
-from tile_emulator.instructions.moves import reader
+from tile_emulator.instructions.moves import core_kind, reader
 from tile_emulator.instructions.rounding import (
     MODES,
     flush,
@@ -59,7 +59,10 @@ def convert(d: Decoder, ins: Instruction) -> None:
     elif to in _FLOATS:
         step = integer_to_float(source, target, kind, to, mode or "rn", modifiers)
     else:
-        step = integer_to_integer(source, target, kind, to, "sat" in modifiers)
+        # Only a signed number that becomes longer needs its sign: the rest is cut off or clamped.
+        saturate = ".sat" if "sat" in modifiers else ""
+        d.operate(f"cvt{saturate}.{core_kind(to)}.{core_kind(kind)}", target, source)
+        return
     d.emit(step)
 
 
@@ -163,35 +166,6 @@ def to_f64(value: Array, mode: str) -> Array:
         elif back < exact and (mode == "rp" or (mode == "rz" and exact < 0)):
             near[lane] = np.nextafter(near[lane], np.inf)
     return near
-
-
-def integer_to_integer(source: int, target: int, kind: str, to: str, saturate: bool) -> Any:
-    """Sign or zero extension, truncation, or clamping."""
-    signed = kind[0] == "s"
-    from_bits, to_bits = type_bits(kind) or 32, type_bits(to) or 32
-    to_signed = to[0] == "s"
-    unsigned = UNSIGNED[to_bits]
-    if saturate:
-        low, high = (-(1 << to_bits - 1), (1 << to_bits - 1) - 1) if to_signed else (
-            0, (1 << to_bits) - 1)  # fmt: skip
-        mask = (1 << to_bits) - 1
-
-        def clamp(w: Warp, m: Mask) -> None:
-            values = (w.s if signed else w.u)[source].tolist()
-            result = np.array([min(max(v, low), high) & mask for v in values], dtype=unsigned)
-            np.copyto(w.u[target], result, where=m)
-
-        return clamp
-    extend = signed and to_bits > from_bits
-    wide = SIGNED[to_bits]
-
-    def step(w: Warp, m: Mask) -> None:
-        if extend:
-            np.copyto(w.s[target], w.s[source].astype(wide), where=m)
-        else:
-            np.copyto(w.u[target], w.u[source], where=m, casting="unsafe")
-
-    return step
 
 
 def two(d: Decoder, ins: Instruction, to: str, mode: str, modifiers: set[str]) -> None:

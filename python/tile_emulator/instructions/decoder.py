@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_emulator._tile_emulator import has_operation
 from tile_emulator.errors import PTXError
 from tile_emulator.instructions.liveness import loaded_registers
-from tile_emulator.instructions.program import Block
+from tile_emulator.instructions.program import Block, Body, Branch, Operation
 from tile_emulator.instructions.slots import UNSIGNED, Slots
 from tile_emulator.machine.special import DYNAMIC, SPECIAL, UNSUPPORTED, dynamic_value
 from tile_emulator.machine.warp import NEXT, Control, Fragment, Mask, Step, Warp
@@ -33,18 +34,6 @@ from tile_emulator.ptx.module import (
     Vec,
 )
 from tile_emulator.ptx.types import type_bits
-
-
-def guarded(steps: list[Step], predicate: int, negated: bool) -> Step:
-    """Run `steps` in the lanes where the predicate holds."""
-
-    def step(w: Warp, m: Mask) -> None:
-        mask = guard_mask(w, m, predicate, negated)
-        if mask is not None:
-            for one in steps:
-                one(w, mask)
-
-    return step
 
 
 def guard_mask(w: Warp, m: Mask, predicate: int, negated: bool) -> Mask | None:
@@ -91,11 +80,11 @@ class Decoder:
         # Who uses another width is unsupported.
         self.registers = {n: slots.new(width) for n, width in widths.items() if width in UNSIGNED}
         self.kinds = function.registers
-        self.steps: list[Step] = []
-        self.before: list[Step] = []
-        self.after: list[Step] = []
+        self.steps: Body = []
+        self.before: Body = []
+        self.after: Body = []
         self.visible = False
-        self.control_step: Control | None = None
+        self.control_step: Control | Branch | None = None
         self.control_blocking = False
         self.targets: list[int] | None = None
         self.falls_through = True
@@ -125,7 +114,7 @@ class Decoder:
         if isinstance(operand, Not):
             inner = self.source(operand.value, "pred")
             temporary = self.slots.new(1)
-            self.before.append(lambda w, m: np.logical_not(w.u[inner], out=w.u[temporary]))
+            self.before.append(Operation("not.1", temporary, (inner,), whole=True))
             return temporary
         if isinstance(operand, Vec):
             return self._packed(operand, width)
@@ -135,11 +124,8 @@ class Decoder:
         if self.slots.widths[slot] == width:
             return slot
         temporary = self.slots.new(width)
-
-        def narrow(w: Warp, m: Mask) -> None:
-            np.copyto(w.u[temporary], w.u[slot], casting="unsafe")
-
-        self.before.append(narrow)
+        name = f"cvt.u{width}.u{self.slots.widths[slot]}"
+        self.before.append(Operation(name, temporary, (slot,), whole=True))
         return temporary
 
     def _packed(self, operand: Vec, width: int) -> int:
@@ -149,13 +135,8 @@ class Decoder:
         parts = [self.source(item, f"b{part}") for item in operand.items]
         temporary = self.slots.new(width)
 
-        def pack(w: Warp, m: Mask) -> None:
-            out = w.u[temporary]
-            view = out.view(w.u[parts[0]].dtype)
-            for i, slot in enumerate(parts):
-                view[i::count] = w.u[slot]
-
-        self.before.append(pack)
+        for i, slot in enumerate(parts):
+            self.before.append(Operation(f"insert.{width}.{part}", temporary, (slot,), i, True))
         return temporary
 
     def _symbol(self, operand: Sym, width: int) -> int:
@@ -201,13 +182,9 @@ class Decoder:
         if self.slots.widths[slot] == width:
             return slot
         temporary = self.slots.new(width)
-        signed = kind[0] == "s"
-
-        def widen(w: Warp, m: Mask) -> None:
-            value = w.s[temporary] if signed else w.u[temporary]
-            np.copyto(w.s[slot] if signed else w.u[slot], value, casting="unsafe", where=m)
-
-        self.after.append(widen)
+        sign = "s" if kind[0] == "s" else "u"
+        name = f"cvt.{sign}{self.slots.widths[slot]}.{sign}{width}"
+        self.after.append(Operation(name, slot, (temporary,)))
         return temporary
 
     def _unpacked(self, operand: Vec, width: int) -> int:
@@ -216,12 +193,10 @@ class Decoder:
         parts = [self.target(item, f"b{part}") for item in operand.items]
         temporary = self.slots.new(width)
 
-        def unpack(w: Warp, m: Mask) -> None:
-            view = w.u[temporary].view(w.u[parts[0]].dtype)
-            for i, slot in enumerate(parts):
-                np.copyto(w.u[slot], view[i::count], where=m)
-
-        self.after.insert(0, unpack)
+        self.after[:0] = [
+            Operation(f"extract.{width}.{part}", slot, (temporary,), i)
+            for i, slot in enumerate(parts)
+        ]
         return temporary
 
     def address(self, operand: Operand) -> Callable[[Warp], Any]:
@@ -245,8 +220,20 @@ class Decoder:
 
     # Emission
 
+    def operate(self, name: str, target: int, *sources: int) -> None:
+        """Add an operation of the core; raises KeyError where it has none of this name."""
+        if not has_operation(name):
+            raise KeyError(name)
+        self.steps.append(Operation(name, target, sources))
+
+    def compute(self, name: str, width: int, *sources: int) -> int:
+        """Add an operation of the core, and return a new slot of `width` bits for its result."""
+        temporary = self.slots.new(width)
+        self.operate(name, temporary, *sources)
+        return temporary
+
     def emit(self, step: Step) -> None:
-        """Add a step of the instruction."""
+        """Add a step in Python."""
         self.steps.append(step)
 
     def emit_visible(self, step: Step) -> None:
@@ -254,7 +241,7 @@ class Decoder:
         self.steps.append(step)
         self.visible = True
 
-    def control(self, control: Control, blocking: bool = True) -> None:
+    def control(self, control: Control | Branch, blocking: bool = True) -> None:
         """Make `control` the end of a block; a blocking one is run again until it lets go."""
         self.control_step = control
         self.control_blocking = blocking
@@ -293,7 +280,7 @@ class Decoder:
         self.control_step, self.control_blocking = None, False
         self.targets, self.falls_through = None, True
 
-    def decode(self, ins: Instruction) -> list[Step]:
+    def decode(self, ins: Instruction) -> Body:
         """Run the handler of `ins`; returns its steps, guards included."""
         self.begin(ins)
         found = self.find_handler(ins.family)
@@ -312,12 +299,14 @@ class Decoder:
         steps = self.before + self.steps + self.after
         if ins.guard is None or not steps:
             return steps
-        return [guarded(steps, self.registers[ins.guard.name], ins.guard_negated)]
+        name = "guard.not" if ins.guard_negated else "guard"
+        guard = Operation(name, 0, (self.registers[ins.guard.name],), len(steps) + 1)
+        return [guard, *steps, Operation("end", 0, ())]
 
-    def guarded_control(self, control: Control) -> Control:
+    def guarded_control(self, control: Control | Branch) -> Control | Branch:
         """Skip `control` in the lanes where the instruction's guard is false."""
         guard = self.ins.guard
-        if guard is None:
+        if guard is None or isinstance(control, Branch):
             return control
         predicate, negated = self.registers[guard.name], self.ins.guard_negated
 

@@ -18,18 +18,18 @@ from tile_emulator.instructions.moves import reader
 from tile_emulator.instructions.rounding import (
     MODES,
     add,
-    divide,
     flush,
     fma,
     multiply,
     round_bf16,
-    square_root,
 )
 from tile_emulator.machine.warp import Mask, Warp
 from tile_emulator.ptx.module import Instruction
+from tile_emulator.ptx.types import type_bits
 
 Array = Any
 FLOATS = ("f16", "bf16", "f16x2", "bf16x2", "f32", "f64")
+_NATIVE = ("f32", "f64")
 _NAN = {"f16": np.uint16(0x7FFF), "f32": np.uint32(0x7FFFFFFF)}
 _UINT: dict[str, Any] = {"f16": np.uint16, "f32": np.uint32, "f64": np.uint64}
 
@@ -81,6 +81,31 @@ def emit_float(
     d.emit(step)
 
 
+def emit_native(
+    d: Decoder, ins: Instruction, name: str, kind: str, modifiers: set[str], count: int
+) -> None:
+    """Emit the operation `name` of the core on `count` operands of f32 or f64."""
+    sources = [d.source(o, kind) for o in ins.operands[1 : 1 + count]]
+    emit_native_slots(d, name, kind, modifiers, d.target(ins.operands[0], kind), sources)
+
+
+def emit_native_slots(
+    d: Decoder, name: str, kind: str, modifiers: set[str], target: int, sources: list[int]
+) -> None:
+    """The same on slots; `.ftz` takes subnormal operands and results for zeros, `.sat` clamps."""
+    width = type_bits(kind) or 32
+    flushes = "ftz" in modifiers and kind == "f32"
+    if flushes:
+        sources = [d.compute("flush.f32", 32, source) for source in sources]
+    steps = [f"{name}.{kind}"] * (len(sources) - 1 if name[:3] in ("min", "max") else 1)
+    after = ["flush.f32"] * flushes + [f"sat.{kind}"] * ("sat" in modifiers)
+    if len(steps) > 1:
+        sources = [d.compute(steps.pop(), width, *sources[:2]), sources[2]]
+    for step in (steps + after)[:-1]:
+        sources = [d.compute(step, width, *sources)]
+    d.operate((steps + after)[-1], target, *sources)
+
+
 def _split(d: Decoder, ins: Instruction, allowed: set[str]) -> tuple[str, str, set[str]]:
     """Return type, rounding mode and the other modifiers of an instruction."""
     kind = ins.parts[-1]
@@ -111,7 +136,9 @@ def arithmetic(d: Decoder, ins: Instruction) -> None:
         return
     kind, mode, others = _split(d, ins, {"ftz", "sat"})
     element = kind.removesuffix("x2")
-    if family == "mul":
+    if kind in _NATIVE:
+        emit_native(d, ins, f"{family}.{mode}", kind, others, 2)
+    elif family == "mul":
         emit_float(d, ins, kind, others, lambda a, b: multiply(a, b, element, mode), 2)
     elif family == "add":
         emit_float(d, ins, kind, others, lambda a, b: add(a, b, element, mode), 2)
@@ -130,19 +157,13 @@ def sign(d: Decoder, ins: Instruction) -> None:
     if kind.endswith("x2"):
         top |= top << 16
     source, target = d.source(ins.operands[1], kind), d.target(ins.operands[0], kind)
-    read = reader(kind)
-    ftz = "ftz" in ins.parts
-
-    def step(w: Warp, m: Mask) -> None:
-        value = w.u[source]
-        if ftz:
-            value = flush(read(w, source), element).view(value.dtype)
-        dtype = value.dtype.type
-        full = dtype((1 << (8 * value.dtype.itemsize)) - 1)
-        value = value ^ dtype(top) if ins.family == "neg" else value & (full ^ dtype(top))
-        np.copyto(w.u[target], value, where=m)
-
-    d.emit(step)
+    width = type_bits(kind) or 32
+    if "ftz" in ins.parts:
+        source = d.compute(f"flush.{kind}", width, source)
+    if ins.family == "neg":
+        d.operate(f"xor.{width}", target, source, d.slots.constant(width, top))
+    else:
+        d.operate(f"and.{width}", target, source, d.slots.constant(width, (1 << width) - 1 - top))
 
 
 def extreme(d: Decoder, ins: Instruction) -> None:
@@ -152,6 +173,10 @@ def extreme(d: Decoder, ins: Instruction) -> None:
     nan = "NaN" in others
     xorsign = "xorsign" in others
     count = len(ins.operands) - 1
+    if kind in _NATIVE:
+        name = ins.family + ".NaN" * nan + ".xorsign" * xorsign
+        emit_native(d, ins, name, kind, others & {"ftz"}, count)
+        return
 
     def function(*values: Array) -> Array:
         result = values[0]
@@ -183,7 +208,10 @@ def fused(d: Decoder, ins: Instruction) -> None:
     """`fma`, and `mad` of floats, which is the same."""
     kind, mode, others = _split(d, ins, {"ftz", "sat", "relu"})
     element = kind.removesuffix("x2")
-    emit_float(d, ins, kind, others, lambda a, b, c: fma(a, b, c, element, mode), 3)
+    if kind in _NATIVE:
+        emit_native(d, ins, f"fma.{mode}", kind, others, 3)
+    else:
+        emit_float(d, ins, kind, others, lambda a, b, c: fma(a, b, c, element, mode), 3)
 
 
 def mad(d: Decoder, ins: Instruction) -> None:
@@ -200,7 +228,7 @@ def division(d: Decoder, ins: Instruction) -> None:
         integer.divide(d, ins)
         return
     kind, mode, others = _split(d, ins, {"ftz", "approx", "full"})
-    emit_float(d, ins, kind, others & {"ftz"}, lambda a, b: divide(a, b, mode), 2)
+    emit_native(d, ins, f"div.{mode}", kind, others & {"ftz"}, 2)
 
 
 def _in_f64(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
@@ -222,18 +250,17 @@ def unary(d: Decoder, ins: Instruction) -> None:
     kind, mode, others = _split(d, ins, {"ftz", "approx"})
     family = ins.family
     flags = others & {"ftz"}
-    approximate = "approx" in others
     if family == "sqrt":
-        emit_float(d, ins, kind, flags, lambda a: square_root(a, mode), 1)
+        emit_native(d, ins, f"sqrt.{mode}", kind, flags, 1)
     elif family == "rcp":
-
-        def reciprocal(a: Array) -> Array:
-            value = divide(np.ones_like(a), a, mode)
-            if approximate and kind == "f64":
-                value = (value.view(np.uint64) & np.uint64(0xFFFFFFFF00000000)).view(np.float64)
-            return value
-
-        emit_float(d, ins, kind, flags, reciprocal, 1)
+        bits = type_bits(kind) or 32
+        one = d.slots.constant(bits, 0x3F800000 if bits == 32 else 0x3FF << 52)
+        source, target = d.source(ins.operands[1], kind), d.target(ins.operands[0], kind)
+        if "approx" in others and kind == "f64":
+            whole = d.compute("div.rn.f64", 64, one, source)
+            d.operate("and.64", target, whole, d.slots.constant(64, 0xFFFFFFFF << 32))
+        else:
+            emit_native_slots(d, f"div.{mode}", kind, flags, target, [one, source])
     else:
         function = _APPROXIMATE[family]
         element = kind.removesuffix("x2")
@@ -252,7 +279,7 @@ def copysign(d: Decoder, ins: Instruction) -> None:
     kind = ins.parts[-1]
     if kind not in ("f32", "f64"):
         raise d.unsupported()
-    emit_float(d, ins, kind, set(), lambda a, b: np.copysign(b, a), 2)
+    emit_native(d, ins, "copysign", kind, set(), 2)
 
 
 def test_property(d: Decoder, ins: Instruction) -> None:

@@ -3,27 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tile_emulator.instructions.decoder import Decoder
-from tile_emulator.instructions.slots import SIGNED, UNSIGNED
+from tile_emulator.instructions.moves import core_kind
 from tile_emulator.machine.warp import Mask, Warp
 from tile_emulator.ptx.module import Instruction
 from tile_emulator.ptx.types import type_bits
 
 Array = Any
-U64 = np.uint64
-
-
-def _saturating(function: Any, low: int, high: int) -> Callable[[Array, Array], Array]:
-    def apply(a: Array, b: Array) -> Array:
-        wide = function(a.astype(np.int64), b.astype(np.int64))
-        return np.clip(wide, low, high).astype(a.dtype)
-
-    return apply
 
 
 def packed16(d: Decoder, ins: Instruction, function: Any, signed: bool, relu: bool) -> None:
@@ -41,7 +31,7 @@ def packed16(d: Decoder, ins: Instruction, function: Any, signed: bool, relu: bo
     d.emit(step)
 
 
-_SIMPLE: dict[str, Any] = {
+_PACKED: dict[str, Any] = {
     "add": np.add,
     "sub": np.subtract,
     "min": np.minimum,
@@ -51,7 +41,6 @@ _SIMPLE: dict[str, Any] = {
 
 def simple(d: Decoder, ins: Instruction) -> None:
     """`add`, `sub`, `min`, `max`, with `.sat`; carries are kept for `addc`."""
-    function = _SIMPLE[ins.family]
     # NVIDIA's headers write `.relu` behind the type as well: `max.s16x2.relu`.
     kind = next((p for p in reversed(ins.parts) if p != "relu"), "")
     modifiers = set(ins.parts[1:]) - {kind}
@@ -63,9 +52,8 @@ def simple(d: Decoder, ins: Instruction) -> None:
     }
     if not all(allowed.get(m) for m in modifiers):
         raise d.unsupported()
-    signed = kind[0] == "s"
     if kind.endswith("x2"):
-        packed16(d, ins, function, signed, "relu" in modifiers)
+        packed16(d, ins, _PACKED[ins.family], kind[0] == "s", "relu" in modifiers)
         return
     a, b = (d.source(o, kind) for o in ins.operands[1:3])
     target = d.target(ins.operands[0], kind)
@@ -74,46 +62,21 @@ def simple(d: Decoder, ins: Instruction) -> None:
 
         emit_carry(d, ins, lambda w: w.u[a], lambda w: w.u[b], target, kind)
         return
+    bits = type_bits(kind)
     if "sat" in modifiers:
-        function = _saturating(function, -(2**31), 2**31 - 1)
-        d.emit(lambda w, m: np.copyto(w.s[target], function(w.s[a], w.s[b]), where=m))
-        return
-    if "relu" in modifiers:
-        d.emit(
-            lambda w, m: np.copyto(w.s[target], np.maximum(function(w.s[a], w.s[b]), 0), where=m)
-        )
-        return
-    if signed:
-        d.emit(lambda w, m: function(w.s[a], w.s[b], out=w.s[target], where=m))
+        d.operate(f"{ins.family}.sat.32", target, a, b)
+    elif "relu" in modifiers:
+        least = d.compute(f"{ins.family}.{core_kind(kind)}", 32, a, b)
+        d.operate("relu.32", target, least)
+    elif sum_or_difference:
+        d.operate(f"{ins.family}.{bits}", target, a, b)
     else:
-        d.emit(lambda w, m: function(w.u[a], w.u[b], out=w.u[target], where=m))
+        d.operate(f"{ins.family}.{core_kind(kind)}", target, a, b)
 
 
-def multiply_high(a: Array, b: Array) -> Array:
-    """Return the upper halves of products of 64-bit numbers."""
-    if a.dtype == np.int64:
-        high = multiply_high(a.view(U64), b.view(U64)).view(np.int64)
-        return high - np.where(a < 0, b, 0) - np.where(b < 0, a, 0)
-    low32, shift = U64(0xFFFFFFFF), U64(32)
-    a0, a1, b0, b1 = a & low32, a >> shift, b & low32, b >> shift
-    middle = a1 * b0 + (a0 * b0 >> shift)
-    other = a0 * b1 + (middle & low32)
-    return a1 * b1 + (middle >> shift) + (other >> shift)
-
-
-def product(mode: str, kind: str) -> Callable[[Array, Array], Array]:
-    """Return the function of `mul.lo`, `mul.hi` or `mul.wide`."""
-    bits = type_bits(kind) or 32
-    table = SIGNED if kind[0] == "s" else UNSIGNED
-    if mode == "lo":
-        return np.multiply
-    if mode == "hi" and bits == 64:
-        return multiply_high
-    wide = table[2 * bits]
-    if mode == "wide":
-        return lambda a, b: a.astype(wide) * b.astype(wide)
-    narrow = table[bits]
-    return lambda a, b: (a.astype(wide) * b.astype(wide) >> wide(bits)).astype(narrow)
+def product(mode: str, kind: str) -> str:
+    """Return the name of the operation of `mul.lo`, `mul.hi` or `mul.wide`."""
+    return f"mul.lo.{type_bits(kind)}" if mode == "lo" else f"mul.{mode}.{core_kind(kind)}"
 
 
 def multiply(d: Decoder, ins: Instruction) -> None:
@@ -123,14 +86,7 @@ def multiply(d: Decoder, ins: Instruction) -> None:
         raise d.unsupported()
     result = kind[0] + str(2 * (type_bits(kind) or 0)) if mode == "wide" else kind
     a, b = (d.source(o, kind) for o in ins.operands[1:3])
-    target = d.target(ins.operands[0], result)
-    function, signed = product(mode, kind), kind[0] == "s"
-    if mode == "lo":
-        d.emit(lambda w, m: np.multiply(w.u[a], w.u[b], out=w.u[target], where=m))
-    elif signed:
-        d.emit(lambda w, m: np.copyto(w.s[target], function(w.s[a], w.s[b]), where=m))
-    else:
-        d.emit(lambda w, m: np.copyto(w.u[target], function(w.u[a], w.u[b]), where=m))
+    d.operate(product(mode, kind), d.target(ins.operands[0], result), a, b)
 
 
 def multiply24(d: Decoder, ins: Instruction) -> None:
@@ -179,55 +135,23 @@ def multiply_add(d: Decoder, ins: Instruction) -> None:
     a, b = (d.source(o, kind) for o in ins.operands[1:3])
     c = d.source(ins.operands[3], result)
     target = d.target(ins.operands[0], result)
-    function, signed = product(mode, kind), kind[0] == "s"
-
-    def step(w: Warp, m: Mask) -> None:
-        view = w.s if signed else w.u
-        value = function(view[a], view[b])
-        if saturate:
-            wide = value.astype(np.int64) + view[c].astype(np.int64)
-            np.copyto(w.s[target], np.clip(wide, -(2**31), 2**31 - 1).astype(np.int32), where=m)
-        else:
-            np.add(value, view[c], out=view[target], where=m)
-
-    d.emit(step)
+    bits = type_bits(result) or 32
+    part = d.compute(product(mode, kind), bits, a, b)
+    d.operate("add.sat.32" if saturate else f"add.{bits}", target, part, c)
 
 
 def divide(d: Decoder, ins: Instruction) -> None:
     """`div` and `rem`: towards zero; by zero as the hardware does (all ones, the dividend)."""
     kind = ins.parts[-1]
     a, b = (d.source(o, kind) for o in ins.operands[1:3])
-    target = d.target(ins.operands[0], kind)
-    signed, remainder = kind[0] == "s", ins.family == "rem"
-
-    def step(w: Warp, m: Mask) -> None:
-        view = w.s if signed else w.u
-        x, y = view[a], view[b]
-        zero = y == 0
-        safe = np.where(zero, y.dtype.type(1), y)
-        if signed:
-            quotient = (np.abs(x).view(w.u[a].dtype) // np.abs(safe).view(w.u[a].dtype)).view(
-                x.dtype
-            )
-            quotient = np.where((x < 0) != (safe < 0), -quotient, quotient)
-        else:
-            quotient = x // safe
-        if remainder:
-            value = np.where(zero, x, x - quotient * safe)
-        else:
-            value = np.where(zero, ~np.zeros_like(x), quotient)
-        np.copyto(view[target], value, where=m)
-
-    d.emit(step)
+    d.operate(f"{ins.family}.{core_kind(kind)}", d.target(ins.operands[0], kind), a, b)
 
 
 def absolute(d: Decoder, ins: Instruction) -> None:
     """`abs` and `neg`."""
     kind = ins.parts[-1]
     a = d.source(ins.operands[1], kind)
-    target = d.target(ins.operands[0], kind)
-    function: Any = np.abs if ins.family == "abs" else np.negative
-    d.emit(lambda w, m: function(w.s[a], out=w.s[target], where=m))
+    d.operate(f"{ins.family}.{type_bits(kind)}", d.target(ins.operands[0], kind), a)
 
 
 def sum_of_differences(d: Decoder, ins: Instruction) -> None:

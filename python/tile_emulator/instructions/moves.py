@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tile_emulator.instructions.decoder import Decoder
+from tile_emulator.instructions.program import Operation
 from tile_emulator.instructions.rounding import bf16_to_f32, flush
-from tile_emulator.instructions.slots import UNSIGNED
 from tile_emulator.machine.warp import Mask, Warp
-from tile_emulator.ptx.module import Instruction, Pair
+from tile_emulator.ptx.module import Instruction, Operand, Pair
 from tile_emulator.ptx.types import type_bits
 
 Array = Any
@@ -25,14 +25,7 @@ def move(d: Decoder, ins: Instruction) -> None:
         raise d.unsupported()
     source = d.source(ins.operands[1], kind)
     target = d.target(ins.operands[0], kind)
-
-    def step(w: Warp, m: Mask) -> None:
-        if m is True:
-            w.u[target][:] = w.u[source]
-        else:
-            np.copyto(w.u[target], w.u[source], where=m)
-
-    d.emit(step)
+    d.operate(f"mov.{type_bits(kind)}", target, source)
 
 
 def select(d: Decoder, ins: Instruction) -> None:
@@ -41,12 +34,7 @@ def select(d: Decoder, ins: Instruction) -> None:
     a, b = (d.source(o, kind) for o in ins.operands[1:3])
     predicate = d.source(ins.operands[3], "pred")
     target = d.target(ins.operands[0], kind)
-
-    def step(w: Warp, m: Mask) -> None:
-        u = w.u
-        np.copyto(u[target], np.where(u[predicate], u[a], u[b]), where=m)
-
-    d.emit(step)
+    d.operate(f"selp.{type_bits(kind)}", target, a, b, predicate)
 
 
 def select_sign(d: Decoder, ins: Instruction) -> None:
@@ -65,43 +53,7 @@ def select_sign(d: Decoder, ins: Instruction) -> None:
     d.emit(step)
 
 
-def _unordered(compare: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
-    return lambda a, b: compare(a, b) | np.isnan(a) | np.isnan(b)
-
-
-_COMPARE: dict[str, Callable[[Array, Array], Array]] = {
-    "eq": np.equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-    "lo": np.less,
-    "ls": np.less_equal,
-    "hi": np.greater,
-    "hs": np.greater_equal,
-    "ne": np.not_equal,
-    "equ": _unordered(np.equal),
-    "neu": np.not_equal,
-    "ltu": _unordered(np.less),
-    "leu": _unordered(np.less_equal),
-    "gtu": _unordered(np.greater),
-    "geu": _unordered(np.greater_equal),
-    "num": lambda a, b: ~(np.isnan(a) | np.isnan(b)),
-    "nan": lambda a, b: np.isnan(a) | np.isnan(b),
-}
-_BOOLEAN: dict[str, Callable[[Array, Array], Array]] = {
-    "and": np.logical_and,
-    "or": np.logical_or,
-    "xor": np.logical_xor,
-}
-
-
-def comparison(operator: str, kind: str) -> Callable[[Array, Array], Array]:
-    """Return a comparison of values of type `kind`; `ne` is ordered for floats."""
-    compare = _COMPARE[operator]
-    if operator == "ne" and "f" in kind:
-        return lambda a, b: np.not_equal(a, b) & ~(np.isnan(a) | np.isnan(b))
-    return compare
+_BOOLEAN = ("and", "or", "xor")
 
 
 def reader(kind: str) -> Callable[[Warp, int], Array]:
@@ -128,31 +80,41 @@ def flushing_reader(kind: str, ftz: bool) -> Callable[[Warp, int], Array]:
     return lambda w, slot: flush(read(w, slot), element)
 
 
+def compare(d: Decoder, operator: str, kind: str, operands: Sequence[Operand], ftz: bool) -> int:
+    """Emit a comparison of two values of type `kind`; returns the predicate of its result."""
+    a, b = (d.source(o, kind) for o in operands)
+    if ftz and kind == "f32":
+        a, b = (d.compute("flush.f32", 32, slot) for slot in (a, b))
+    return d.compute(f"{operator}.{core_kind(kind)}", 1, a, b)
+
+
+def core_kind(kind: str) -> str:
+    """Return the name that the core gives to a type: `b32` and `pred` are unsigned numbers."""
+    return kind if kind[0] in "sf" else f"u{type_bits(kind)}"
+
+
 def set_predicate(d: Decoder, ins: Instruction) -> None:
     """`setp`: a comparison, its opposite, and a boolean operation with a third predicate."""
     kind = ins.parts[-1]
     operator = ins.parts[1]
     boolean = next((p for p in ins.parts[2:-1] if p in _BOOLEAN), None)
-    if any(p not in _BOOLEAN and p != "ftz" for p in ins.parts[2:-1]) or operator not in _COMPARE:
+    if any(p not in _BOOLEAN and p != "ftz" for p in ins.parts[2:-1]):
         raise d.unsupported()
-    a, b = (d.source(o, kind) for o in ins.operands[1:3])
+    first, ftz = ins.operands[0], "ftz" in ins.parts
     third = d.source(ins.operands[3], "pred") if boolean else 0
-    combine = _BOOLEAN[boolean] if boolean else None
-    first = ins.operands[0]
-    packed = kind.endswith("x2")
     outputs = [first.first, first.second] if isinstance(first, Pair) else [first]
+    if is_half(kind):
+        results = halves(d, operator, kind, ins.operands[1:3], ftz)
+    else:
+        results = [compare(d, operator, kind, ins.operands[1:3], ftz)]
     targets = [d.target(o, "pred") for o in outputs]
-    compare, read = comparison(operator, kind), flushing_reader(kind, "ftz" in ins.parts)
-
-    def step(w: Warp, m: Mask) -> None:
-        value = compare(read(w, a), read(w, b))
-        both = (value[0::2], value[1::2]) if packed else (value, ~value)
-        for target, one in zip(targets, both, strict=False):
-            if combine is not None:
-                one = combine(one, w.u[third])
-            np.copyto(w.u[target], one, where=m)
-
-    d.emit(step)
+    if len(results) < len(targets):
+        results.append(d.compute("not.1", 1, results[0]))
+    for target, result in zip(targets, results, strict=False):
+        if boolean:
+            d.operate(f"{boolean}.1", target, result, third)
+        else:
+            d.operate("mov.1", target, result)
 
 
 def set_value(d: Decoder, ins: Instruction) -> None:
@@ -160,41 +122,62 @@ def set_value(d: Decoder, ins: Instruction) -> None:
     to, kind = ins.parts[-2], ins.parts[-1]
     operator = ins.parts[1]
     boolean = next((p for p in ins.parts[2:-2] if p in _BOOLEAN), None)
-    if any(p not in _BOOLEAN and p != "ftz" for p in ins.parts[2:-2]) or operator not in _COMPARE:
+    if any(p not in _BOOLEAN and p != "ftz" for p in ins.parts[2:-2]):
         raise d.unsupported()
-    a, b = (d.source(o, kind) for o in ins.operands[1:3])
     third = d.source(ins.operands[3], "pred") if boolean else 0
-    combine = _BOOLEAN[boolean] if boolean else None
-    packed = kind.endswith("x2")
-    bits = type_bits(to) or 32
+    bits, packed = type_bits(to) or 32, kind.endswith("x2")
     if packed and bits != 32:
         raise d.unsupported()
     target = d.target(ins.operands[0], to)
-    compare, read = comparison(operator, kind), flushing_reader(kind, "ftz" in ins.parts)
-    element = UNSIGNED[16 if packed else bits]
+    width = 16 if packed else bits
     ones = {"f32": 0x3F800000, "f16": 0x3C00, "bf16": 0x3F80}
-    true = ones.get(to.removesuffix("x2"), int(np.iinfo(element).max))
+    true = d.slots.constant(width, ones.get(to.removesuffix("x2"), (1 << width) - 1))
+    false = d.slots.constant(width, 0)
+    ftz = "ftz" in ins.parts
+    if is_half(kind):
+        results = halves(d, operator, kind, ins.operands[1:3], ftz)
+    else:
+        results = [compare(d, operator, kind, ins.operands[1:3], ftz)]
+    if boolean:
+        results = [d.compute(f"{boolean}.1", 1, result, third) for result in results]
+    if not packed:
+        d.operate(f"selp.{bits}", target, true, false, results[0])
+        return
+    both = d.slots.new(32)
+    for number, result in enumerate(results):
+        part = d.compute("selp.16", 16, true, false, result)
+        d.steps.append(Operation("insert.32.16", both, (part,), number, True))
+    d.operate("mov.32", target, both)
 
-    def step(w: Warp, m: Mask) -> None:
-        value = compare(read(w, a), read(w, b))
-        if combine is not None:
-            value = combine(value, np.repeat(w.u[third], 2) if packed else w.u[third])
-        result = np.where(value, element(true), element(0))
-        np.copyto(w.u[target], result.view(w.u[target].dtype), where=m)
 
-    d.emit(step)
+def is_half(kind: str) -> bool:
+    return kind.removesuffix("x2") in ("f16", "bf16")
 
 
-_LOGIC: dict[str, Any] = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+def halves(
+    d: Decoder, operator: str, kind: str, operands: Sequence[Operand], ftz: bool
+) -> list[int]:
+    """Emit a comparison of 16-bit floats as one of f32; returns a predicate for each half."""
+    a, b = (d.source(o, kind) for o in operands)
+    read = flushing_reader(kind, ftz)
+    count = 2 if kind.endswith("x2") else 1
+    wide = [(d.slots.new(32), d.slots.new(32)) for _ in range(count)]
+
+    def widen(w: Warp, m: Mask) -> None:
+        for number, slots in enumerate(wide):
+            for source, slot in zip((a, b), slots, strict=True):
+                w.f[slot][:] = read(w, source)[number::count]
+
+    d.emit(widen)
+    return [d.compute(f"{operator}.f32", 1, *slots) for slots in wide]
 
 
 def logic(d: Decoder, ins: Instruction) -> None:
     """`and`, `or`, `xor`."""
     kind = ins.parts[-1]
-    function = _LOGIC[ins.family]
     a, b = (d.source(o, kind) for o in ins.operands[1:3])
     target = d.target(ins.operands[0], kind)
-    d.emit(lambda w, m: function(w.u[a], w.u[b], out=w.u[target], where=m))
+    d.operate(f"{ins.family}.{type_bits(kind)}", target, a, b)
 
 
 def invert(d: Decoder, ins: Instruction) -> None:
@@ -202,9 +185,4 @@ def invert(d: Decoder, ins: Instruction) -> None:
     kind = ins.parts[-1]
     a = d.source(ins.operands[1], kind)
     target = d.target(ins.operands[0], kind)
-    if ins.family == "cnot":
-        d.emit(lambda w, m: np.copyto(w.u[target], w.u[a] == 0, where=m, casting="unsafe"))
-    elif kind == "pred":
-        d.emit(lambda w, m: np.logical_not(w.u[a], out=w.u[target], where=m))
-    else:
-        d.emit(lambda w, m: np.invert(w.u[a], out=w.u[target], where=m))
+    d.operate(f"{ins.family}.{type_bits(kind)}", target, a)

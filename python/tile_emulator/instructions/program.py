@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tile_emulator._tile_emulator import Code
 from tile_emulator.instructions.slots import Slots
 
 if TYPE_CHECKING:
@@ -15,16 +16,46 @@ if TYPE_CHECKING:
     from tile_emulator.ptx.lexer import Lines
     from tile_emulator.ptx.module import Function, Instruction
 
+Body = list["Step | Operation"]
+
 # Addresses of shared memory start here; below is what the system reserves, and null.
 SHARED_BASE = 0x400
+
+
+@dataclass(slots=True)
+class Operation:
+    """What the core does to registers: `name` is that of its table, such as `add.32`.
+
+    `number` is what it needs besides registers; `whole` writes inactive lanes, too, which only a
+    temporary of one instruction takes.
+    """
+
+    name: str
+    target: int
+    sources: tuple[int, ...]
+    number: int = 0
+    whole: bool = False
+
+
+@dataclass(slots=True)
+class Branch:
+    """Go to `target` where the predicate holds (everywhere where it is -1).
+
+    Lanes that diverge meet again at `meet`. Both cells are filled in when blocks are known.
+    """
+
+    target: list[int]
+    predicate: int = -1
+    negated: bool = False
+    meet: list[int] = field(default_factory=lambda: [0])
 
 
 @dataclass(slots=True)
 class Block:
     """Steps that run one after another, then at most one control step."""
 
-    body: tuple[Step, ...] = ()
-    control: Control | None = None
+    body: tuple[Step | Operation, ...] = ()
+    control: Control | Branch | None = None
     next: int = 0
     instructions: int = 0
     blocking: bool = False
@@ -39,6 +70,7 @@ class Program:
     lines: Lines
     slots: Slots
     blocks: list[Block]
+    code: Code
     entry_pc: int
     local_bytes: int
     static_shared_bytes: int
@@ -60,3 +92,22 @@ class Program:
                 value: Any = special_value(warp, name)
                 warp.u[slot][:] = value & mask if isinstance(value, int) else value
                 warp.u[slot][:] += warp.u[slot].dtype.type(offset & mask)
+
+
+def make_code(blocks: list[Block]) -> Code:
+    """Hand decoded blocks to the core."""
+    from tile_emulator.machine.warp import mask_of
+
+    code = Code(mask_of)
+    for block in blocks:
+        branch = block.control if isinstance(block.control, Branch) else None
+        control = None if isinstance(block.control, Branch) else block.control
+        code.block(block.next, block.instructions, control, block.at)
+        if branch is not None:
+            code.branch(branch.target[0], branch.predicate, branch.negated, branch.meet[0])
+        for step in block.body:
+            if isinstance(step, Operation):
+                code.operation(step.name, step.target, step.sources, step.number, step.whole)
+            else:
+                code.step(step)
+    return code

@@ -9,8 +9,6 @@ binary64 itself goes through exact fractions.
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -100,70 +98,14 @@ def round_bf16(value: Array, mode: str = "rn") -> Array:
 
 def fma(a: Array, b: Array, c: Array, kind: str, mode: str) -> Array:
     """Return a * b + c with one rounding; arrays of the kind's float type."""
-    if kind == "f64":
-        return fma64(a, b, c, mode)
     product = a.astype(np.float64) * b.astype(np.float64)
     return narrow(add_odd(product, c.astype(np.float64)), kind, mode)
-
-
-def fma64(a: Array, b: Array, c: Array, mode: str) -> Array:
-    """Return a * b + c of float64 with one rounding."""
-    product = a * b
-    result = product + c
-    size = np.abs(product)
-    plain = (size < 1e280) & ((size > 1e-250) | (a == 0) | (b == 0)) & (mode == "rn")
-    plain &= (np.abs(a) < 1e150) & (np.abs(b) < 1e150)
-    if plain.any():
-        plain &= _product_error(a, b, product) == 0
-    slow = ~plain & np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
-    for lane in np.flatnonzero(slow).tolist():
-        exact = Fraction(float(a[lane])) * Fraction(float(b[lane])) + Fraction(float(c[lane]))
-        if exact == 0:
-            if product[lane] == 0 or mode == "rn":
-                continue
-            result[lane] = -0.0 if mode == "rm" else 0.0
-        else:
-            result[lane] = fraction_to_f64(exact, mode)
-    return result
-
-
-def _product_error(a: Array, b: Array, product: Array) -> Array:
-    splitter = 134217729.0
-    ah = a * splitter
-    ah = ah - (ah - a)
-    bh = b * splitter
-    bh = bh - (bh - b)
-    al, bl = a - ah, b - bh
-    return al * bl - (((product - ah * bh) - al * bh) - ah * bl)
-
-
-def fraction_to_f64(exact: Fraction, mode: str) -> float:
-    """Round an exact value to binary64."""
-    try:
-        near = float(exact)
-    except OverflowError:
-        near = math.inf if exact > 0 else -math.inf
-    if mode == "rn":
-        return near
-    if math.isinf(near):
-        away = exact > 0
-        inward = mode == "rz" or (mode == "rm") == away
-        return math.copysign(float(np.finfo(np.float64).max), near) if inward else near
-    back = Fraction(near)
-    if back == exact:
-        return near
-    up = mode == "rp" or (mode == "rz" and exact < 0)
-    if up:
-        return near if back > exact else math.nextafter(near, math.inf)
-    return near if back < exact else math.nextafter(near, -math.inf)
 
 
 def add(a: Array, b: Array, kind: str, mode: str) -> Array:
     """Return a + b, rounded once."""
     if mode == "rn":
         return a + b if kind != "bf16" else narrow((a + b).astype(np.float64), "bf16", "rn")
-    if kind == "f64":
-        return fma64(a, np.ones_like(a), b, mode)
     total = add_odd(a.astype(np.float64), b.astype(np.float64))
     result = narrow(total, kind, mode)
     if mode == "rm":
@@ -174,54 +116,9 @@ def add(a: Array, b: Array, kind: str, mode: str) -> Array:
 
 def multiply(a: Array, b: Array, kind: str, mode: str) -> Array:
     """Return a * b, rounded once."""
-    if kind == "f64":
-        return a * b if mode == "rn" else fma64(a, b, np.copysign(0.0, a * b), mode)
     if mode == "rn" and kind != "bf16":
         return a * b
     return narrow(a.astype(np.float64) * b.astype(np.float64), kind, mode)
-
-
-def divide(a: Array, b: Array, mode: str) -> Array:
-    """Return a / b, rounded once."""
-    near = a / b
-    if mode == "rn":
-        return near
-    overflow = np.isinf(near) & np.isfinite(a) & (b != 0)
-    if overflow.any():
-        greatest = np.copysign(np.finfo(near.dtype).max, near)
-        inward = (near > 0) if mode == "rm" else (near < 0) if mode == "rp" else True
-        near = np.where(overflow & inward, greatest, near)
-    return _adjust(near, mode, lambda y, i: _ratio(a[i], b[i]) - Fraction(y))
-
-
-def _ratio(a: float, b: float) -> Fraction:
-    return Fraction(float(a)) / Fraction(float(b))
-
-
-def square_root(a: Array, mode: str) -> Array:
-    """Return the square root, rounded once."""
-    near = np.sqrt(a)
-    if mode == "rn":
-        return near
-    return _adjust(near, mode, lambda y, i: Fraction(float(a[i])) - Fraction(y) ** 2)
-
-
-def _adjust(near: Array, mode: str, excess: Any) -> Array:
-    """Move correctly rounded results one step where the mode asks; `excess` is exact minus near."""
-    result = near.copy()
-    infinity = near.dtype.type(np.inf)
-    for lane in np.flatnonzero(np.isfinite(near)).tolist():
-        value = float(near[lane])
-        try:
-            rest = excess(value, lane)
-        except (ZeroDivisionError, OverflowError, ValueError):
-            continue
-        towards_zero = mode == "rz"
-        if rest < 0 and (mode == "rm" or (towards_zero and value > 0)):
-            result[lane] = np.nextafter(near[lane], -infinity)
-        elif rest > 0 and (mode == "rp" or (towards_zero and value < 0)):
-            result[lane] = np.nextafter(near[lane], infinity)
-    return result
 
 
 def integer_to_f64_odd(value: Array) -> Array:

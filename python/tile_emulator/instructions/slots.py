@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tile_emulator._tile_emulator import Registers
+
 if TYPE_CHECKING:
     from tile_emulator.machine.warp import Warp
 
@@ -31,11 +33,11 @@ class Slots:
         self.special: dict[int, tuple[str, int]] = {}
         self._constants: dict[tuple[int, int], int] = {}
         self._specials: dict[tuple[str, int, int], int] = {}
-        self._templates: dict[int, tuple[list[int], Any]] | None = None
+        self._template: Registers | None = None
 
     def new(self, width: int, value: int = 0) -> int:
         """Return a new slot of `width` bits."""
-        self._templates = None
+        self._template = None
         self.widths.append(width)
         self.values.append(value)
         return len(self.widths) - 1
@@ -67,22 +69,15 @@ class Slots:
 
     def fill(self, warp: Warp) -> None:
         """Give `warp` its registers: unsigned, signed and float views of the same lanes."""
-        if self._templates is None:
-            self._templates = {}
-            for width in set(self.widths):
-                slots = [i for i, w in enumerate(self.widths) if w == width]
-                data = np.zeros((len(slots), 32), dtype=UNSIGNED[width])
-                data[:] = np.array([self.values[i] for i in slots], dtype=UNSIGNED[width])[:, None]
-                self._templates[width] = (slots, data)
-        count = len(self.widths)
-        unsigned: list[Any] = [None] * count
-        signed: list[Any] = [None] * count
-        floats: list[Any] = [None] * count
-        for width, (slots, template) in self._templates.items():
-            data = template.copy()
-            views = (data, data.view(SIGNED[width]), data.view(FLOAT[width]))
-            for row, slot in enumerate(slots):
-                unsigned[slot] = views[0][row]
-                signed[slot] = views[1][row]
-                floats[slot] = views[2][row]
-        warp.u, warp.s, warp.f = unsigned, signed, floats
+        if self._template is None:
+            self._template = Registers(self.values, self.widths)
+        warp.registers = self._template.copy()
+        data = warp.registers.bytes()
+        views = {
+            width: [data.view(types[width])[:, :32] for types in (UNSIGNED, SIGNED, FLOAT)]
+            for width in set(self.widths)
+        }
+        warp.u, warp.s, warp.f = (
+            [views[width][kind][slot] for slot, width in enumerate(self.widths)]
+            for kind in range(3)
+        )

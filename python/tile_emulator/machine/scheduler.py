@@ -12,12 +12,13 @@ import random
 import time
 from typing import TYPE_CHECKING, Any
 
+from tile_emulator._tile_emulator import Counter
 from tile_emulator.advice import SECONDS, STEPS
 from tile_emulator.engine.operations import PIECE_BYTES, Operation
 from tile_emulator.errors import Fault
 from tile_emulator.machine.deadlock import cause, deadlock
 from tile_emulator.machine.mbarrier import MBarrier
-from tile_emulator.machine.warp import BLOCKED, DONE, NEXT, YIELD, Fragment, Warp
+from tile_emulator.machine.warp import ARRIVED, BLOCKED, DONE, YIELD, Fragment, Warp
 
 if TYPE_CHECKING:
     from tile_emulator.machine.cluster import Cluster
@@ -37,8 +38,12 @@ class Budget:
     def __init__(self, max_steps: int, max_seconds: float) -> None:
         self.max_steps = max_steps
         self.max_seconds = max_seconds
-        self.steps = 0
+        self.counter = Counter()
         self.end = time.monotonic() + max_seconds
+
+    @property
+    def steps(self) -> int:
+        return self.counter.steps
 
     def check(self) -> None:
         """Raise Fault when a limit is reached."""
@@ -176,46 +181,23 @@ class Scheduler:
     def _run(self, fragment: Fragment, quantum: int) -> None:
         self.current = fragment
         warp = fragment.warp
-        blocks = warp.program.blocks
-        budget = self.budget
-        writes, polls, blocks_left = self.writes, fragment.polls, quantum
-        enough = polls + _POLLS_IN_A_ROW
-        while quantum > 0:
-            join = fragment.join
-            pc = fragment.pc
-            if join is not None and join.pc == pc:
-                warp.arrive(fragment)
-                return
-            block = blocks[pc]
-            mask = fragment.mask
-            for step in block.body:
-                step(warp, mask)
-            budget.steps += block.instructions
-            control = block.control
-            if control is None:
-                fragment.pc = block.next
-            else:
-                warp.at = fragment.at = block.at
-                result = control(fragment, mask)
-                if result >= 0:
-                    fragment.pc = result
-                elif result == NEXT:
-                    fragment.pc = block.next
-                elif result == DONE:
-                    return
-                elif result == BLOCKED:
-                    self.ready.remove(fragment)
-                    self.waiting.append(fragment)
-                    return
-                elif result == YIELD:
-                    fragment.pc = block.next
-                    fragment.polls += 1
-                    break
-            quantum -= 1
-            if fragment.polls > enough:
-                break
+        writes, polls = self.writes, fragment.polls
+        result, left = warp.program.code.run(
+            warp, fragment, warp.registers, self.budget.counter, quantum, polls + _POLLS_IN_A_ROW
+        )
+        if result == DONE:
+            return
+        if result == ARRIVED:
+            warp.arrive(fragment)
+            return
+        if result == BLOCKED:
+            self.ready.remove(fragment)
+            self.waiting.append(fragment)
+            return
+        if result == YIELD:
+            fragment.polls += 1
         self._rotate(fragment)
-        fragment.quiet = 0 if fragment.polls > polls else fragment.quiet + blocks_left - quantum
+        fragment.quiet = 0 if fragment.polls > polls else fragment.quiet + quantum - left
         if self.writes == writes and fragment.polls > polls:
             self._idle(fragment, fragment.polls - polls)
         elif self.writes != writes or fragment.quiet > _LONGEST_POLL:

@@ -17,6 +17,7 @@ from tile_emulator.machine.fences import Fences
 from tile_emulator.order.clock import Clock
 
 if TYPE_CHECKING:
+    from tile_emulator._tile_emulator import Registers
     from tile_emulator.instructions.program import Program
     from tile_emulator.machine.cta import CTA
     from tile_emulator.ptx.module import Instruction
@@ -34,6 +35,8 @@ NEXT = -1
 BLOCKED = -2
 DONE = -3
 YIELD = -4
+# What the core returns where lanes have come to their join.
+ARRIVED = -5
 
 _masks: dict[int, Mask] = {FULL: True}
 
@@ -165,6 +168,7 @@ class Warp:
         "live",
         "local",
         "program",
+        "registers",
         "released",
         "s",
         "thread0",
@@ -187,6 +191,7 @@ class Warp:
         self.keep: dict[Any, Any] = {}
         self.fences = Fences()
         self.released = False
+        self.registers: Registers
         program.make_registers(self)
         self.fragments = [Fragment(self, program.entry_pc, bits, None, ())]
         self.groups: list[tuple[int, Clock]] = [(FULL, cta.cluster.first_clock)]

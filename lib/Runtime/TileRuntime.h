@@ -38,9 +38,8 @@ typedef enum TileRuntimeFailureKind {
   TILE_RUNTIME_LAUNCH_FAILED = 1,      // a call was refused or went wrong
   TILE_RUNTIME_KERNEL_TIMEOUT = 2,     // a kernel did not end in time
   TILE_RUNTIME_DEVICE_UNAVAILABLE = 3, // no driver, no GPU, or one too old
-  TILE_RUNTIME_CONTEXT_LOST =
-      4,                       // this failure, or one before, took the context
-  TILE_RUNTIME_INTERRUPTED = 5 // the caller ended a wait
+  TILE_RUNTIME_CONTEXT_LOST = 4,       // the CUDA context is lost
+  TILE_RUNTIME_INTERRUPTED = 5         // the caller ended a wait
 } TileRuntimeFailureKind;
 
 /// The texts live until the thread closes another bracket or asks for its last

@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from mlir import ir
 
 KERNEL_TABLE = "tile.kernels"
@@ -17,31 +14,23 @@ SHARED_NAMES = "tile.shared_names"
 
 def embedded_ptx(module: ir.Module | ir.OpView) -> dict[str, str]:
     """Return the PTX of each `gpu.binary` in `module`, by the name of its `gpu.module`."""
-    from mlir.dialects import gpu
-
-    return {
-        name: binary.object.rstrip(b"\0").decode()
-        for name, binary in _embedded(module)
-        if binary.format == gpu.CompilationTarget.Assembly
-    }
+    found = _embedded(module, is_text=True)
+    return {name: content.rstrip(b"\0").decode() for name, content in found.items()}
 
 
 def embedded_binaries(module: ir.Module | ir.OpView) -> dict[str, bytes]:
     """Return the cubin or fat binary of each `gpu.binary`, by the name of its `gpu.module`."""
+    return _embedded(module, is_text=False)
+
+
+def _embedded(module: ir.Module | ir.OpView, is_text: bool) -> dict[str, bytes]:
     from mlir.dialects import gpu
 
-    return {
-        name: binary.object
-        for name, binary in _embedded(module)
-        if binary.format != gpu.CompilationTarget.Assembly
-    }
-
-
-def _embedded(module: ir.Module | ir.OpView) -> Iterator[tuple[str, Any]]:
-    """Yield each `gpu.binary`'s name and its `gpu.ObjectAttr`."""
-    from mlir.dialects import gpu
-
+    found = {}
     for op in module.operation.regions[0].blocks[0]:
         if op.operation.name == "gpu.binary":
-            name = ir.StringAttr(op.operation.attributes["sym_name"]).value
-            yield name, gpu.ObjectAttr(op.operation.attributes["objects"][0])
+            binary = gpu.ObjectAttr(op.operation.attributes["objects"][0])
+            if (binary.format == gpu.CompilationTarget.Assembly) == is_text:
+                name = ir.StringAttr(op.operation.attributes["sym_name"]).value
+                found[name] = binary.object
+    return found

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -92,6 +93,25 @@ def test_a_refused_layout_is_a_compile_error_with_the_fix() -> None:
     )
     assert str(raised.value) == "\n".join(raised.value.diagnostics)
     assert isinstance(raised.value, mt.Error)
+
+
+def test_a_diagnostic_has_its_severity_and_place_as_values_also_in_another_process() -> None:
+    with pytest.raises(mt.CompileError) as raised:
+        mt.lower(mt.parse(program(extent=17)), "analyze")
+    sent = pickle.loads(pickle.dumps(raised.value))
+    assert str(sent) == str(raised.value)
+    for first, *_, last in (raised.value.diagnostics, sent.diagnostics):
+        assert (first.severity, last.severity) == ("error", "note")
+        assert (first.file, first.line, first.column) == ("copy.mlir", 7, 3)
+
+
+def test_a_diagnostic_without_a_place_in_a_file_has_none() -> None:
+    text = program().replace('loc("copy.mlir":7:3)', 'loc("by hand")')
+    with pytest.raises(mt.CompileError) as raised:
+        mt.lower(mt.parse(text.replace("16xf32", "17xf32")), "analyze")
+    first = raised.value.diagnostics[0]
+    assert first.startswith('"by hand": error: ')
+    assert (first.severity, first.file, first.line, first.column) == ("error", "", 0, 0)
 
 
 @pytest.mark.parametrize("call", ["lower", "compile"])

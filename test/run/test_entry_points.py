@@ -390,6 +390,13 @@ def test_brackets_nest(fake: fake_cuda.FakeDriver, mgpu) -> None:
     assert outer.kind == 0
 
 
+def test_the_kinds_of_failures_are_those_of_the_header() -> None:
+    header = (SOURCES / "TileRuntime.h").read_text()
+    _, _, enum = header.partition("typedef enum TileRuntimeFailureKind {")
+    found = re.findall(r"TILE_RUNTIME_(\w+) = (\d+)", enum.partition("}")[0])
+    assert {name: int(number) for name, number in found} == dict(FailureKind.__members__)
+
+
 OUTSIDE = """
 import ctypes, os, sys
 fake = ctypes.CDLL("libcuda.so.1")

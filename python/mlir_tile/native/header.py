@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from mlir import ir
 
 from mlir_tile.diagnostics import refusal
-from mlir_tile.errors import CompileError
 from mlir_tile.native.c_types import Passed, passed_as
-from mlir_tile.native.object_file import ENTRY_PREFIX
+from mlir_tile.native.object_file import ENTRY_PREFIX, no_function
 
 PREAMBLE = """\
 /* Declares the host functions of an object file made by tile-compile. Link that object and
@@ -67,10 +66,7 @@ def header_of(module: ir.Module) -> str:
     """
     functions = list(_functions(module))
     if not functions:
-        raise CompileError(
-            "the module has no host function to call: give a func.func the attribute "
-            "llvm.emit_c_interface"
-        )
+        raise no_function()
     structs: dict[str, str] = {}
     for function in functions:
         for passed in (*function.arguments, *([function.result] if function.result else [])):

@@ -31,10 +31,7 @@ def object_of(lowered: ir.Operation, opt_level: int = 3) -> bytes:
     """
     copy = lowered.clone()
     if not keep_entries(copy.operation):
-        raise CompileError(
-            "the module has no host function to call: give a func.func the attribute "
-            "llvm.emit_c_interface"
-        )
+        raise no_function()
     try:
         text = translate_module_to_llvmir(copy.operation)
     except RuntimeError as error:
@@ -43,6 +40,14 @@ def object_of(lowered: ir.Operation, opt_level: int = 3) -> bytes:
     # The triple brings the data layout, by which both tools must place what is in a struct.
     bitcode = _run("opt", [level, f"--mtriple={_host_triple()}", "-o", "-"], text.encode())
     return _run("llc", [level, "--relocation-model=pic", "--filetype=obj", "-o", "-"], bitcode)
+
+
+def no_function() -> CompileError:
+    """Return the error for a module without a host function to call."""
+    return CompileError(
+        "the module has no host function to call: give a func.func the attribute "
+        "llvm.emit_c_interface"
+    )
 
 
 def keep_entries(module: ir.Operation) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which device a host call runs on, and what there is to choose from."""
+"""The device that a host call runs on, and the GPUs to choose from."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Device:
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """What `device="cuda"` would find: `driver_version`, the driver's of CUDA, and all `devices`.
+    """The GPUs: `driver_version` is the CUDA version of the driver, and `devices` are all GPUs.
 
-    `reason` says why it is not usable, or is empty.
+    `reason` says why none is usable, or is empty.
     """
 
     driver_version: str
@@ -64,7 +64,7 @@ class DeviceInfo:
 
 
 def device_info() -> DeviceInfo:
-    """Return the driver's CUDA version and the GPUs; never raises for want of a GPU."""
+    """Return the driver's CUDA version and the GPUs; does not raise without a GPU."""
     try:
         driver = cuda_driver()
     except DeviceUnavailable as error:

@@ -21,7 +21,7 @@ __all__ = [
     "is_same_name",
 ]
 
-# bf16 and f8 arrays are for those who install it.
+# Optional: without it there are no bf16 and f8 arrays.
 _ml_dtypes: Any = None
 if importlib.util.find_spec("ml_dtypes"):
     _ml_dtypes = importlib.import_module("ml_dtypes")
@@ -31,7 +31,7 @@ _REQUIRED: Any = object()
 
 
 def element_dtypes() -> dict[str, Any]:
-    """Return the dtypes of the element types that there are some for here."""
+    """Return the dtypes of all element types that have one in this environment."""
     dtypes = {name: dtype_of(name, None) for name in ELEMENTS if name == signless(name)}
     return {name: dtype for name, dtype in dtypes.items() if dtype is not None}
 
@@ -61,8 +61,8 @@ def element_of(dtype: str) -> str:
 def element_bytes(element: str) -> int | None:
     """Return the bytes of an MLIR element type, None for one that Python cannot pass.
 
-    None also for i4 and the like: host code reads a whole byte for one and takes its upper half to
-    be zero, which `ml_dtypes.int4`, that extends the sign, does not keep to.
+    None also for types such as i4: host code reads a whole byte for one and expects zeros in its
+    upper half, where `ml_dtypes.int4` extends the sign.
     """
     known = ELEMENTS.get(signless(element))
     return None if known is None else known.bytes

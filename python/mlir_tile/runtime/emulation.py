@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs what calls the run-time library on the emulator, and raises what the emulator says."""
+"""Run calls of the run-time library on the emulator, and raise the emulator's errors."""
 
 from __future__ import annotations
 

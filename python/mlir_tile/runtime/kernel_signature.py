@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What kernels take, for those who launch them without host code: read from the module's table."""
+"""The signatures of kernels, for launches without host code: read from the module's table."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What host functions return, as Python values.
+"""The results of host functions as Python values.
 
 MLIR's C interface returns one scalar by value, and anything else through a pointer to a struct,
 which comes first. A returned memref does not say whose its memory is. The run-time library knows

@@ -41,7 +41,7 @@ def normal(handle: int) -> int:
 
 
 def current_stream_of(owner: str) -> Callable[[int], int]:
-    """Return what tells the current stream of a library on a device; the legacy one of others."""
+    """Return a function from a device to the library's current stream, or to the legacy stream."""
     if owner == "torch":
         torch = sys.modules["torch"]
         # The public function makes an object, which costs more than a launch.

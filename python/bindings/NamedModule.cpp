@@ -55,7 +55,7 @@ tile::parseNamed(const std::shared_ptr<llvm::SourceMgr> &source,
   if (failed(parseAsmSourceFile(*source, &block, config, &state)))
     return {};
   nameValues(state);
-  return detail::constructContainerOpForParserIfNecessary<ModuleOp>(
+  return mlir::detail::constructContainerOpForParserIfNecessary<ModuleOp>(
       &block, config.getContext(),
       FileLineColLoc::get(config.getContext(), buffer->getBufferIdentifier(), 0,
                           0));

@@ -63,8 +63,8 @@ class Row:
         self.thread = gpu.thread_id(gpu.Dimension.x)
         self.worker = arith.addi(first, self.thread)
         self._head = self._elements_before_vectors() if plan.has_edges else index(0)
-        behind = arith.subi(self.length, self._head)
-        self._vectors = arith.divui(behind, index(plan.lanes))
+        rest = arith.subi(self.length, self._head)
+        self._vectors = arith.divui(rest, index(plan.lanes))
         self._held: list[tuple[Piece, ir.Value]] = []
 
     def _elements_before_vectors(self) -> ir.Value:

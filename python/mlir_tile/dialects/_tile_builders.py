@@ -194,7 +194,7 @@ def store_async(
 
     The bytes complete on the counterpart of `barrier` there: a group of one mbarrier, or `(group,
     index)`. `rank` is linear within the cluster and may be the CTA's own. `reduce` names what
-    combines the value with what is there, such as "add". `loc` and `ip` say where the op stands.
+    combines the value with what is there, such as "add". `loc` and `ip` say where the op goes.
     """
     value = value_of("value", "a scalar or a vector", value)
     dst, target = memref_of("dst", dst), BarrierOperands(barrier)
@@ -228,7 +228,7 @@ def peer(
     """Return the counterpart of the buffer `source` in CTA `rank` of the cluster.
 
     It is a memref in memory space 7, on which upstream's loads, stores and atomics work. `rank` is
-    linear within the cluster and may be the CTA's own. `loc` and `ip` say where the op stands.
+    linear within the cluster and may be the CTA's own. `loc` and `ip` say where the op goes.
     """
     source = memref_of("source", source)
     number = _rank(rank, source.context)
@@ -275,7 +275,7 @@ def all_reduce(
     `combine` is a kind such as "add" or "maxnumf", for one value, or a function that builds what
     two values make: it is called with a list of left and a list of right ones, in the order of
     `values`, and returns as many. One value gives one result, a sequence gives a list. `loc` and
-    `ip` say where the op stands.
+    `ip` say where the op goes.
     """
     alone = not isinstance(values, Sequence)
     given = [value_of("values", "a value or a sequence of values", values)] if alone else values

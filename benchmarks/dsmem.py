@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from cases import DTYPES, Case, drawn_cases, fixed_cases, ring_cases
 from copy_program import program
+from mlir import ir
 
 import mlir_tile as mt
 
@@ -39,15 +40,20 @@ HAND_METHODS = {"thread": ["bulk_thread"], "warp": ["bulk_elected", "st_async_wa
 
 def plan_of(module: Any) -> dict[str, Any]:
     """Return what the analysis chose for the first copy of a module."""
-    text = str(mt.lower(module, "analyze"))
-    found = re.search(r"#tile\.copy_plan<(\w+), chunk = (\d+), count = (\d+)[^\n]*", text)
-    assert found, text
-    estimate = re.search(r"clk = (\d+)", found[0])
+    plans: list[Any] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "tile.copy_async":
+            plans.append(op.attributes["plan"])
+        return ir.WalkResult.ADVANCE
+
+    mt.lower(module, "analyze").operation.walk(visit)
+    plan = plans[0]
     return {
-        "variant": found[1],
-        "chunk_bytes": int(found[2]),
-        "count": int(found[3]),
-        "estimate": int(estimate[1]) if estimate else None,
+        "variant": plan.variant,
+        "chunk_bytes": plan.chunk_bytes,
+        "count": plan.count,
+        "estimate": plan.cycles or None,
     }
 
 

@@ -10,6 +10,28 @@
 using namespace mlir;
 using namespace tile;
 
+static FailureOr<SmallVector<int64_t>> parseNumbers(AsmParser &parser) {
+  SmallVector<int64_t> numbers;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(numbers.emplace_back());
+      }))
+    return failure();
+  return numbers;
+}
+
+static void printNumbers(AsmPrinter &printer, ArrayRef<int64_t> numbers) {
+  printer << '[';
+  llvm::interleaveComma(numbers, printer);
+  printer << ']';
+}
+
+static FailureOr<std::string> parseName(AsmParser &parser) {
+  std::string name;
+  if (parser.parseKeywordOrString(&name))
+    return failure();
+  return name;
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "dialect/TileAttrs.cpp.inc"
 
@@ -20,104 +42,10 @@ void TileDialect::registerAttributes() {
       >();
 }
 
-namespace {
-struct PlanSide {
-  int64_t start = 0;
-  SmallVector<int64_t> steps;
-  SmallVector<int64_t> swizzle;
-  SmallVector<int64_t> gather;
-};
-} // namespace
-
-static ParseResult parseNumbers(AsmParser &parser,
-                                SmallVectorImpl<int64_t> &numbers) {
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-    return parser.parseInteger(numbers.emplace_back());
-  });
-}
-
-/// `key = number`
-static ParseResult parseField(AsmParser &parser, StringRef key,
-                              int64_t &number) {
-  return failure(parser.parseKeyword(key) || parser.parseEqual() ||
-                 parser.parseInteger(number));
-}
-
-/// `key = {start = 0, steps = [512]}`, perhaps with `, swizzle = [3, 4, 3]` and
-/// `, gather = [4, 256]` inside
-static ParseResult parseSide(AsmParser &parser, StringRef key, PlanSide &side) {
-  if (parser.parseKeyword(key) || parser.parseEqual() || parser.parseLBrace() ||
-      parseField(parser, "start", side.start) || parser.parseComma() ||
-      parser.parseKeyword("steps") || parser.parseEqual() ||
-      parseNumbers(parser, side.steps))
-    return failure();
-  while (succeeded(parser.parseOptionalComma())) {
-    bool isGather = key == "src" && side.gather.empty() &&
-                    succeeded(parser.parseOptionalKeyword("gather"));
-    if ((!isGather && parser.parseKeyword("swizzle")) || parser.parseEqual() ||
-        parseNumbers(parser, isGather ? side.gather : side.swizzle))
-      return failure();
-  }
-  return parser.parseRBrace();
-}
-
-Attribute CopyPlanAttr::parse(AsmParser &parser, Type) {
-  SMLoc loc = parser.getCurrentLocation();
-  StringRef variant;
-  int64_t chunk = 0, count = 0, threads = 0, clk = 0;
-  SmallVector<int64_t> loops;
-  PlanSide src, dst;
-  if (parser.parseLess() || parser.parseKeyword(&variant) ||
-      parser.parseComma() || parseField(parser, "chunk", chunk) ||
-      parser.parseComma() || parseField(parser, "count", count) ||
-      parser.parseComma() || parser.parseKeyword("loops") ||
-      parser.parseEqual() || parseNumbers(parser, loops) ||
-      parser.parseComma() || parseSide(parser, "src", src) ||
-      parser.parseComma() || parseSide(parser, "dst", dst))
-    return {};
-  if (succeeded(parser.parseOptionalComma()) &&
-      (parseField(parser, "threads", threads) || parser.parseComma() ||
-       parseField(parser, "clk", clk)))
-    return {};
-  if (parser.parseGreater())
-    return {};
-  return parser.getChecked<CopyPlanAttr>(
-      loc, parser.getContext(), variant, chunk, count, loops, src.start,
-      src.steps, src.swizzle, src.gather, dst.start, dst.steps, dst.swizzle,
-      threads, clk);
-}
-
-void CopyPlanAttr::print(AsmPrinter &printer) const {
-  auto side = [&](StringRef key, int64_t start, ArrayRef<int64_t> steps,
-                  ArrayRef<int64_t> swizzle, ArrayRef<int64_t> gather) {
-    printer << ", " << key << " = {start = " << start << ", steps = [";
-    llvm::interleaveComma(steps, printer);
-    if (!swizzle.empty()) {
-      printer << "], swizzle = [";
-      llvm::interleaveComma(swizzle, printer);
-    }
-    if (!gather.empty()) {
-      printer << "], gather = [";
-      llvm::interleaveComma(gather, printer);
-    }
-    printer << "]}";
-  };
-  printer << '<' << getVariant() << ", chunk = " << getChunk()
-          << ", count = " << getCount() << ", loops = [";
-  llvm::interleaveComma(getLoops(), printer);
-  printer << ']';
-  side("src", getSrcStart(), getSrcSteps(), getSrcSwizzle(), getSrcGather());
-  side("dst", getDstStart(), getDstSteps(), getDstSwizzle(), {});
-  if (getThreads() != 0)
-    printer << ", threads = " << getThreads() << ", clk = " << getClk();
-  printer << '>';
-}
-
 /// Whether all chunks begin where a pointer to shared memory can point.
-static bool fitsAddresses(int64_t start, ArrayRef<int64_t> loops,
-                          ArrayRef<int64_t> steps) {
-  layout::Layout places = layout::strided(loops, steps);
-  places.offset = start;
+static bool fitsAddresses(CopySideAttr side, ArrayRef<int64_t> loops) {
+  layout::Layout places = layout::strided(loops, side.getSteps());
+  places.offset = side.getStart();
   std::optional<layout::Range> range = layout::places(places);
   return range && range->lowest >= -layout::kMaxSharedBytes &&
          range->highest < layout::kMaxSharedBytes;
@@ -137,8 +65,8 @@ static bool isGather(ArrayRef<int64_t> gather, int64_t chunk) {
   return true;
 }
 
-SmallVector<int64_t> CopyPlanAttr::getSrcPartOffsets() const {
-  ArrayRef<int64_t> gather = getSrcGather();
+SmallVector<int64_t> CopyPlanAttr::getPartOffsets() const {
+  ArrayRef<int64_t> gather = getSrc().getGather();
   if (gather.empty())
     return {0};
   SmallVector<int64_t> offsets;
@@ -153,13 +81,25 @@ SmallVector<int64_t> CopyPlanAttr::getSrcPartOffsets() const {
   return offsets;
 }
 
-LogicalResult CopyPlanAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, StringRef variant,
-    int64_t chunk, int64_t count, ArrayRef<int64_t> loops, int64_t srcStart,
-    ArrayRef<int64_t> srcSteps, ArrayRef<int64_t> srcSwizzle,
-    ArrayRef<int64_t> srcGather, int64_t dstStart, ArrayRef<int64_t> dstSteps,
-    ArrayRef<int64_t> dstSwizzle, int64_t threads, int64_t clk) {
-  if (!llvm::is_contained(getVariantNames(), variant))
+LogicalResult CopySideAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t start, ArrayRef<int64_t> steps,
+                                   ArrayRef<int64_t> swizzle,
+                                   ArrayRef<int64_t> gather) {
+  if (!swizzle.empty() &&
+      (swizzle.size() != 3 || swizzle[0] < 1 || swizzle[1] < 0 ||
+       swizzle[2] < swizzle[0] || swizzle[0] > 62 || swizzle[1] > 62 ||
+       swizzle[2] > 62 || swizzle[0] + swizzle[1] + swizzle[2] > 62))
+    return emitError() << "plan swizzle must be [bits, base, shift] with bits "
+                          "of 1 or more and shift of bits or more";
+  return success();
+}
+
+LogicalResult CopyPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   StringRef variant, int64_t chunk,
+                                   int64_t count, ArrayRef<int64_t> loops,
+                                   CopySideAttr src, CopySideAttr dst,
+                                   int64_t threads, int64_t cycles) {
+  if (!findVariant(variant))
     return emitError() << "plan variant must be one of "
                        << llvm::join(getVariantNames(), ", ") << ", got '"
                        << variant << "'";
@@ -178,32 +118,26 @@ LogicalResult CopyPlanAttr::verify(
   if (llvm::MulOverflow(chunk, count, total))
     return emitError() << "plan must copy fewer than 2^63 bytes, got chunk "
                        << chunk << " and count " << count;
-  for (auto [name, steps] : {std::pair("src", srcSteps), {"dst", dstSteps}})
-    if (steps.size() != loops.size())
+  for (auto [name, side] : {std::pair("src", src), {"dst", dst}}) {
+    if (side.getSteps().size() != loops.size())
       return emitError() << "plan must have one " << name
-                         << " step for each loop, got " << steps.size()
-                         << " steps and " << loops.size() << " loops";
-  for (auto [name, start, steps] :
-       {std::tuple("src", srcStart, srcSteps), {"dst", dstStart, dstSteps}})
-    if (!fitsAddresses(start, loops, steps))
+                         << " step for each loop, got "
+                         << side.getSteps().size() << " steps and "
+                         << loops.size() << " loops";
+    if (!fitsAddresses(side, loops))
       return emitError() << "plan " << name
                          << " must stay within 2^31 bytes of its start";
-  for (auto [name, swizzle] :
-       {std::pair("src", srcSwizzle), {"dst", dstSwizzle}})
-    if (!swizzle.empty() &&
-        (swizzle.size() != 3 || swizzle[0] < 1 || swizzle[1] < 0 ||
-         swizzle[2] < swizzle[0] || swizzle[0] > 62 || swizzle[1] > 62 ||
-         swizzle[2] > 62 || swizzle[0] + swizzle[1] + swizzle[2] > 62))
-      return emitError() << "plan " << name
-                         << " swizzle must be [bits, base, shift] with bits of "
-                            "1 or more and shift of bits or more";
-  if (!srcGather.empty() && !isGather(srcGather, chunk))
+  }
+  if (!src.getGather().empty() && !isGather(src.getGather(), chunk))
     return emitError() << "plan src gather must be [bytes, step], then pairs "
                           "of a count and a step, with bytes and counts that "
                           "divide the chunk of "
                        << chunk;
-  if (threads < 0 || clk < 0)
-    return emitError() << "plan threads and clk must not be negative, got "
-                       << threads << " and " << clk;
+  if (!dst.getGather().empty())
+    return emitError() << "plan dst must have no gather: a copy is written in "
+                          "one piece";
+  if (threads < 0 || cycles < 0)
+    return emitError() << "plan threads and cycles must not be negative, got "
+                       << threads << " and " << cycles;
   return success();
 }

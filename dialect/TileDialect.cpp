@@ -64,26 +64,41 @@ tile::TileDialect::verifyOperationAttribute(Operation *op,
 }
 
 namespace {
-struct VariantNames {
+struct KnownVariants {
   std::mutex mutex;
-  std::vector<std::string> names{"bulk", "st_async"};
+  std::vector<tile::VariantTraits> all;
 };
 } // namespace
 
-static VariantNames &variantNames() {
-  static VariantNames names;
-  return names;
+static KnownVariants &knownVariants() {
+  static KnownVariants variants;
+  return variants;
 }
 
 std::vector<std::string> tile::getVariantNames() {
-  std::lock_guard lock(variantNames().mutex);
-  return variantNames().names;
+  std::lock_guard lock(knownVariants().mutex);
+  std::vector<std::string> names;
+  for (const tile::VariantTraits &known : knownVariants().all)
+    names.push_back(known.name);
+  return names;
 }
 
-void tile::registerVariantName(StringRef name) {
-  std::lock_guard lock(variantNames().mutex);
-  if (!llvm::is_contained(variantNames().names, name))
-    variantNames().names.push_back(name.str());
+std::optional<tile::VariantTraits> tile::findVariant(StringRef name) {
+  std::lock_guard lock(knownVariants().mutex);
+  for (const tile::VariantTraits &known : knownVariants().all)
+    if (known.name == name)
+      return known;
+  return std::nullopt;
+}
+
+void tile::registerVariantTraits(tile::VariantTraits traits) {
+  std::lock_guard lock(knownVariants().mutex);
+  for (tile::VariantTraits &known : knownVariants().all)
+    if (known.name == traits.name) {
+      known = std::move(traits);
+      return;
+    }
+  knownVariants().all.push_back(std::move(traits));
 }
 
 bool tile::isWorkgroupMemory(Attribute memorySpace) {

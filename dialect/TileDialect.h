@@ -48,13 +48,32 @@ constexpr int64_t kMaxPhaseBytes = (int64_t(1) << 20) - 1;
 /// memory. Its extents are static, and there are fewer than 2^63 bytes.
 int64_t getTileBytes(mlir::Value memref);
 
-/// The names that `variant = "..."` and a plan may use, each once: those of the
-/// project, then those registered.
+/// What every stage may know of a variant of the copy; how it plans is known to
+/// the analysis only.
+struct VariantTraits {
+  /// What `variant = "..."` and a plan call it.
+  std::string name;
+  /// Whether all threads that execute the op share its copies, so that one
+  /// thread cannot be all of them.
+  bool isCooperative = false;
+  /// Whether it reads or writes shared memory through the async proxy, which
+  /// ordinary accesses are ordered with by a proxy fence.
+  bool usesAsyncProxy = true;
+  /// Whether threads load what is copied, by ordinary accesses.
+  bool threadsLoad = true;
+  /// The PTX version, times ten, that has its instructions.
+  int minPtx = 80;
+};
+
+/// The names of all variants, in the order in which they were registered.
 std::vector<std::string> getVariantNames();
 
-/// Makes `name` one of them, for all contexts of the process. Threads may call
-/// it while others read the names.
-void registerVariantName(llvm::StringRef name);
+/// The variant of that name, if there is one.
+std::optional<VariantTraits> findVariant(llvm::StringRef name);
+
+/// Makes a variant known to all contexts of the process, or replaces the one of
+/// its name. Threads may call it while others look for one.
+void registerVariantTraits(VariantTraits traits);
 
 /// Whether `memorySpace` is a CTA's shared memory:
 /// `#gpu.address_space<workgroup>`, or the integer 3 that it becomes in NVVM.

@@ -116,7 +116,7 @@ LogicalResult CopyAsyncOp::verify() {
     return emitOpError("rank must be in 0 to ")
            << kMaxClusterSize - 1 << ", got " << constant.getInt();
   if (std::optional<StringRef> variant = getVariant();
-      variant && !llvm::is_contained(getVariantNames(), *variant))
+      variant && !findVariant(*variant))
     return emitOpError("variant must be one of ")
            << llvm::join(getVariantNames(), ", ") << ", got \"" << *variant
            << '"';

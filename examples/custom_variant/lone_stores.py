@@ -10,23 +10,18 @@ from mlir.dialects import llvm
 
 import mlir_tile as mt
 from mlir_tile import variants
-from mlir_tile.dialects import tile
 
 WORD_BYTES = 4
 
 
-def issue(op: tile.CopyAsyncOp) -> None:
-    """Issue one store for each copy of `op.plan`, which are words."""
-    plan, i32 = op.plan, ir.IntegerType.get_signless(32)
-    src = variants.Side(op.src, plan.src_start, plan.src_swizzle)
-    dst = variants.Side(op.dst, plan.dst_start, plan.dst_swizzle)
-    dst.map_to(op.rank)
-    barrier = variants.mapped_barrier(op.barriers, op.barrier_index, op.rank)
-    barrier = llvm.ptrtoint(i32, barrier)
-    with variants.one_thread_of(op):
-        for src_bytes, dst_bytes in variants.chunk_offsets(plan):
-            word = llvm.load(i32, src.at(src_bytes), alignment=WORD_BYTES)
-            address = llvm.ptrtoint(i32, dst.at(dst_bytes))
+def issue(copy: variants.Copy) -> None:
+    """Issue one store for each copy of the plan, which are words."""
+    i32 = ir.IntegerType.get_signless(32)
+    barrier = llvm.ptrtoint(i32, copy.barrier)
+    with copy.threads.one():
+        for src_bytes, dst_bytes in variants.chunk_offsets(copy.plan):
+            word = llvm.load(i32, copy.src.at(src_bytes), alignment=WORD_BYTES)
+            address = llvm.ptrtoint(i32, copy.dst.at(dst_bytes))
             # PTX ISA 8.1
             llvm.inline_asm(
                 None,
@@ -42,6 +37,8 @@ mt.register_variant(
     "lone_stores",
     issue,
     granule_bytes=WORD_BYTES,
-    most_bytes=WORD_BYTES,
-    cost=mt.Cost(base_clk=1000, clk_per_copy=100),
+    max_bytes=WORD_BYTES,
+    min_ptx=81,
+    uses_async_proxy=False,
+    cost=mt.Cost(base_cycles=1000, cycles_per_copy=100),
 )

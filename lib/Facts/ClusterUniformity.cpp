@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Facts/ClusterUniformity.h"
 #include "dialect/TileDialect.h"
+#include "lib/Facts/KernelSizes.h"
 #include "lib/Facts/Origins.h"
 #include "lib/Facts/ValueFacts.h"
 
@@ -33,7 +34,7 @@ static bool tellsApart(Operation *op) {
 /// The extent of a cluster along a dimension, where the kernel says it.
 static std::optional<int64_t> clusterExtent(Operation *kernel,
                                             gpu::Dimension dimension) {
-  auto extents = knownExtents(kernel, "known_cluster_size");
+  auto extents = promisedSizes(kernel).cluster;
   if (!extents)
     return std::nullopt;
   return (*extents)[static_cast<size_t>(dimension)];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Facts/ValueFacts.h"
 
+#include "lib/Facts/KernelSizes.h"
+
 #include "dialect/TileDialect.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -44,17 +46,6 @@ std::optional<int64_t> tile::constantOf(Value value) {
   if (!value || !matchPattern(value, m_Constant(&constant)))
     return std::nullopt;
   return constant.getValue().trySExtValue();
-}
-
-std::optional<std::array<int64_t, 3>> tile::knownExtents(Operation *kernel,
-                                                         StringRef name) {
-  auto attr = kernel->getAttrOfType<DenseI32ArrayAttr>(name);
-  if (!attr || attr.size() > 3 ||
-      llvm::any_of(attr.asArrayRef(), [](int32_t size) { return size < 1; }))
-    return std::nullopt;
-  std::array<int64_t, 3> sizes{1, 1, 1};
-  llvm::copy(attr.asArrayRef(), sizes.begin());
-  return sizes;
 }
 
 /// Bits of a number of this type, an index being one of 64; 0 if it is none.
@@ -497,12 +488,14 @@ Facts Reader::readArith(Operation *op, int depth) {
 
 /// A size or a number of the launch, where the kernel or the op says what it is
 /// below.
-static Facts factsOfId(Operation *op, StringRef sizes, gpu::Dimension dimension,
+static Facts factsOfId(Operation *op,
+                       std::optional<Extents> KernelSizes::*sizes,
+                       gpu::Dimension dimension,
                        const std::optional<APInt> &upperBound, bool isSize) {
   constexpr unsigned width = IndexType::kInternalStorageBitWidth;
   int64_t extent = 0;
   if (auto func = op->getParentOfType<gpu::GPUFuncOp>())
-    if (auto known = knownExtents(func, sizes))
+    if (std::optional<Extents> known = promisedSizes(func).*sizes)
       extent = (*known)[static_cast<unsigned>(dimension)];
   if (isSize)
     return extent < 1 ? Facts(width) : Facts(APInt(width, extent));
@@ -516,8 +509,8 @@ static Facts factsOfId(Operation *op, StringRef sizes, gpu::Dimension dimension,
 }
 
 static std::optional<Facts> readLaunch(Operation *op) {
-  constexpr StringLiteral block = "known_block_size", grid = "known_grid_size",
-                          cluster = "known_cluster_size";
+  constexpr auto block = &KernelSizes::block, grid = &KernelSizes::grid,
+                 cluster = &KernelSizes::cluster;
   using Result = std::optional<Facts>;
   return llvm::TypeSwitch<Operation *, Result>(op)
       .Case([&](gpu::ThreadIdOp id) -> Result {

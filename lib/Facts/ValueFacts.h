@@ -8,7 +8,6 @@
 
 #include "mlir/IR/Value.h"
 
-#include <array>
 #include <string>
 
 namespace tile {
@@ -45,11 +44,6 @@ struct Congruence {
 /// The largest power of two, up to `kLargestDivisor`, for which the remainder
 /// of `value` is the same in every execution.
 Congruence congruenceOf(mlir::Value value);
-
-/// What attribute `name` of a kernel says of its block, grid or cluster along
-/// x, y and z; nothing if there is none that makes sense.
-std::optional<std::array<int64_t, 3>> knownExtents(mlir::Operation *kernel,
-                                                   llvm::StringRef name);
 
 /// Whether nothing in sight shows that `value` is no multiple of `divisor` in
 /// some execution: what counts loops or threads takes every value.

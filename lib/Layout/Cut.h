@@ -36,10 +36,10 @@ struct Alignment {
   int64_t dst = 1;
 };
 
-/// Cuts `runs`, as `gatherRuns` left them, to the longest that are proved
-/// contiguous on both sides for every value that the rests can have, a multiple
-/// of `granule` elements if there is one. Then joins runs where that gives
-/// fewer of one length. Returns how far the runs' places are aligned.
+/// Cuts `runs`, as `longestCommonRuns` left them, to the longest that are
+/// proved contiguous on both sides for every value that the rests can have, a
+/// multiple of `granule` elements if there is one. Then joins runs where that
+/// gives fewer of one length. Returns how far the runs' places are aligned.
 Alignment cutRuns(Runs &runs, const Phases &phases, int64_t granule);
 
 /// Replaces runs by fewer, longer ones of one length where their places are

@@ -47,7 +47,7 @@ struct PairedMode {
 
 /// Where two layouts of one dimension cannot be split at common places:
 /// `srcExtent` and `dstExtent` are the parts that do not divide each other.
-struct Misfit {
+struct NonNestingModes {
   unsigned dimension;
   int64_t srcExtent;
   int64_t dstExtent;
@@ -57,7 +57,7 @@ struct Misfit {
 struct Refinement {
   /// Extents of 2 and more, the slowest mode of the slowest dimension first.
   llvm::SmallVector<PairedMode, 6> modes;
-  std::optional<Misfit> misfit;
+  std::optional<NonNestingModes> nonNesting;
 };
 
 /// Merges the modes of each side that go on from each other, then splits both
@@ -91,7 +91,7 @@ void mergeLoops(llvm::SmallVectorImpl<PairedMode> &loops);
 /// runs of one length has longer ones: with the destination's strides made
 /// positive, the run that begins at its lowest element ends where the gathered
 /// one does. Nothing if an offset does not fit 64 bits.
-std::optional<Runs> gatherRuns(llvm::ArrayRef<PairedMode> modes);
+std::optional<Runs> longestCommonRuns(llvm::ArrayRef<PairedMode> modes);
 
 /// What is enumerated where nothing shorter decides.
 constexpr int64_t kMostEnumerated = int64_t(1) << 20;
@@ -144,7 +144,7 @@ std::optional<Overlap> findOverlap(const Layout &layout);
 std::optional<int64_t> size(const Layout &layout);
 
 /// An element that does not go on where the one before it ends.
-struct Parting {
+struct Divergence {
   /// The linear index of its coordinate in row-major order.
   int64_t index;
   int64_t src;
@@ -154,8 +154,8 @@ struct Parting {
 /// The first element, in the order of the destination, behind a run that is
 /// contiguous on both sides and no multiple of `granule` elements long. Nothing
 /// if there is none, or the tile is too large to look at.
-std::optional<Parting> findParting(const Layout &src, const Layout &dst,
-                                   int64_t granule);
+std::optional<Divergence> findDivergence(const Layout &src, const Layout &dst,
+                                         int64_t granule);
 
 } // namespace tile::layout
 

@@ -32,10 +32,9 @@ static Mode takeFast(SmallVectorImpl<Mode> &modes, size_t &next, int64_t part) {
 }
 
 /// Refines one dimension; appends its modes the fastest first.
-static std::optional<Misfit> refineDimension(const Dimension &src,
-                                             const Dimension &dst,
-                                             unsigned dimension,
-                                             SmallVectorImpl<PairedMode> &out) {
+static std::optional<NonNestingModes>
+refineDimension(const Dimension &src, const Dimension &dst, unsigned dimension,
+                SmallVectorImpl<PairedMode> &out) {
   SmallVector<Mode, 4> srcModes = fastestFirst(src);
   SmallVector<Mode, 4> dstModes = fastestFirst(dst);
   size_t s = 0, d = 0;
@@ -43,7 +42,7 @@ static std::optional<Misfit> refineDimension(const Dimension &src,
     int64_t a = srcModes[s].extent, b = dstModes[d].extent;
     int64_t part = std::min(a, b);
     if (std::max(a, b) % part != 0)
-      return Misfit{dimension, a, b};
+      return NonNestingModes{dimension, a, b};
     Mode fastSrc = takeFast(srcModes, s, part);
     Mode fastDst = takeFast(dstModes, d, part);
     out.push_back({part, fastSrc.stride, fastDst.stride});
@@ -60,9 +59,9 @@ Refinement tile::layout::refine(const Layout &src, const Layout &dst) {
   Refinement result;
   SmallVector<PairedMode, 6> fastFirst;
   for (unsigned i = from.dimensions.size(); i-- > 0;) {
-    result.misfit =
+    result.nonNesting =
         refineDimension(from.dimensions[i], to.dimensions[i], i, fastFirst);
-    if (result.misfit)
+    if (result.nonNesting)
       return result;
   }
   result.modes.assign(fastFirst.rbegin(), fastFirst.rend());
@@ -108,7 +107,8 @@ void tile::layout::mergeLoops(SmallVectorImpl<PairedMode> &loops) {
   }
 }
 
-std::optional<Runs> tile::layout::gatherRuns(ArrayRef<PairedMode> modes) {
+std::optional<Runs>
+tile::layout::longestCommonRuns(ArrayRef<PairedMode> modes) {
   Runs runs;
   SmallVector<PairedMode, 6> rest(modes);
   if (!turnForward(rest, runs))

@@ -8,8 +8,8 @@
 using namespace llvm;
 using namespace tile;
 
-/// A bank gives one word for each clk, to all lanes that want it.
-static int64_t clkFor(SmallVectorImpl<int64_t> &words) {
+/// A bank gives one word for each cycles, to all lanes that want it.
+static int64_t cyclesFor(SmallVectorImpl<int64_t> &words) {
   // llvm::sort would call qsort, which takes most of the planning's time.
   std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
@@ -19,17 +19,18 @@ static int64_t clkFor(SmallVectorImpl<int64_t> &words) {
   return most;
 }
 
-SmallVector<int64_t, 4> tile::loadClk(ArrayRef<int64_t> places, int64_t bytes) {
+SmallVector<int64_t, 4> tile::loadCycles(ArrayRef<int64_t> places,
+                                         int64_t bytes) {
   int64_t together = std::min(kLanes, kLanes * kBankBytes /
                                           std::max<int64_t>(kBankBytes, bytes));
-  SmallVector<int64_t, 4> clk;
+  SmallVector<int64_t, 4> cycles;
   for (; !places.empty();
        places = places.drop_front(std::min<size_t>(together, places.size()))) {
     SmallVector<int64_t, 32> words;
     for (int64_t place : places.take_front(together))
       for (int64_t byte = 0; byte < bytes; byte += kBankBytes)
         words.push_back((place + byte) / kBankBytes);
-    clk.push_back(clkFor(words));
+    cycles.push_back(cyclesFor(words));
   }
-  return clk;
+  return cycles;
 }

@@ -15,22 +15,36 @@ static constexpr int64_t kBulkBytes = 16;
 /// What divides the starts of all chunks on both sides, up to a line. Offsets
 /// known at run time only are taken for the beginning of a line.
 static int64_t startAlignment(const CopyPlan &plan) {
-  int64_t alignment = std::gcd(kLineBytes, plan.srcStart);
-  alignment = std::gcd(alignment, plan.dstStart);
+  int64_t alignment = std::gcd(kLineBytes, plan.src.start);
+  alignment = std::gcd(alignment, plan.dst.start);
   for (ArrayRef<int64_t> steps :
-       {ArrayRef(plan.srcSteps), ArrayRef(plan.dstSteps)})
+       {ArrayRef(plan.src.steps), ArrayRef(plan.dst.steps)})
     for (int64_t step : steps)
       alignment = std::gcd(alignment, step);
   return std::gcd(alignment, plan.chunkBytes);
 }
 
-std::variant<CopyPlan, Refusal> tile::planBulk(const CopyProblem &problem) {
+static std::variant<CopyPlan, Refusal> planBulk(const CopyProblem &problem) {
   std::variant<CopyPlan, Refusal> result = planCommonRuns(problem, kBulkBytes);
   auto *plan = std::get_if<CopyPlan>(&result);
   if (!plan || plan->count == 0)
     return result;
   plan->threads = 1;
-  plan->clk = bulkClk(getCosts(), plan->chunkBytes, plan->count,
-                      startAlignment(*plan), problem.issue != Issue::Thread);
+  plan->cycles =
+      bulkCycles(getCosts(), plan->chunkBytes, plan->count,
+                 startAlignment(*plan), problem.issue != Issue::Thread);
   return result;
 }
+
+namespace tile {
+Variant bulkVariant() {
+  Variant variant;
+  variant.name = "bulk";
+  variant.isCooperative = false;
+  variant.usesAsyncProxy = true;
+  variant.threadsLoad = false;
+  variant.minPtx = 80;
+  variant.plan = planBulk;
+  return variant;
+}
+} // namespace tile

@@ -49,36 +49,40 @@ static std::string coordinateText(const layout::Layout &layout, int64_t index) {
   return text;
 }
 
-std::string tile::layoutsText(const CopyProblem &problem) {
-  MLIRContext *context = problem.src.elementType.getContext();
-  auto seen = [&](const Tile &tile) {
+std::string tile::layoutsText(const Tile &src, const Tile &dst) {
+  auto seen = [](const Tile &tile) {
     layout::Layout layout = tile.layout;
     layout.offset = tile.offset.known;
-    return LayoutAttr::get(context, layout, tile.offsetInDescriptor);
+    return LayoutAttr::get(tile.elementType.getContext(), layout,
+                           tile.offsetInDescriptor);
   };
   std::string text;
   llvm::raw_string_ostream(text)
-      << "the source is " << seen(problem.src) << " and the destination "
-      << seen(problem.dst);
+      << "the source is " << seen(src) << " and the destination " << seen(dst);
   return text;
 }
 
-/// Both layouts, and the coordinate where they part.
-static std::string partingText(const CopyProblem &problem,
-                               int64_t granuleBits) {
+std::string tile::divergenceText(const Tile &src, const Tile &dst,
+                                 const layout::Divergence &divergence) {
+  int64_t bits = src.elementBits;
+  return layoutsText(src, dst) + "; they first diverge at coordinate " +
+         coordinateText(dst.layout, divergence.index) + ", which is " +
+         sizeText(divergence.src * bits) + " into the source and " +
+         sizeText(divergence.dst * bits) + " into the destination";
+}
+
+/// The run is too short: where both sides diverge shows it.
+static void showDivergence(Refusal &refusal, const CopyProblem &problem,
+                           int64_t granuleBits) {
   layout::Layout src = problem.src.layout, dst = problem.dst.layout;
   src.offset = problem.src.offset.known;
   dst.offset = problem.dst.offset.known;
-  int64_t bits = problem.src.elementBits;
-  std::string text = layoutsText(problem);
-  llvm::raw_string_ostream stream(text);
-  if (auto parting = layout::findParting(
-          src, dst, granuleBits / std::gcd(granuleBits, bits)))
-    stream << "; they part at coordinate "
-           << coordinateText(dst, parting->index) << ", which lies "
-           << sizeText(parting->src * bits) << " into the source and "
-           << sizeText(parting->dst * bits) << " into the destination";
-  return text;
+  refusal.showsLayouts = true;
+  refusal.divergence = layout::findDivergence(
+      src, dst, granuleBits / std::gcd(granuleBits, problem.src.elementBits));
+  if (refusal.divergence)
+    refusal.coordinates = {
+        layout::coordinateOf(dst, refusal.divergence->index)};
 }
 
 static std::optional<Refusal> checkDestination(const CopyProblem &problem) {
@@ -86,11 +90,17 @@ static std::optional<Refusal> checkDestination(const CopyProblem &problem) {
       layout::findOverlap(problem.dst.layout);
   if (!overlap)
     return std::nullopt;
-  return refuse(
-      "destination must not overlap itself, got " +
-          coordinateText(problem.dst.layout, overlap->first) + " and " +
-          coordinateText(problem.dst.layout, overlap->second) + " at one place",
-      "copy into a buffer that has a place for each element");
+  const layout::Layout &layout = problem.dst.layout;
+  Refusal refusal =
+      refuse("destination must not overlap itself, got " +
+                 coordinateText(layout, overlap->first) + " and " +
+                 coordinateText(layout, overlap->second) + " at one place",
+             "copy into a buffer that has a place for each "
+             "element");
+  refusal.side = "destination";
+  refusal.coordinates = {layout::coordinateOf(layout, overlap->first),
+                         layout::coordinateOf(layout, overlap->second)};
+  return refusal;
 }
 
 std::optional<Refusal> tile::checkOrigin(StringRef side, const Origin &origin,
@@ -277,13 +287,13 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
       return refuse(side + " must reach fewer than 2^63 bits");
 
   layout::Refinement refined = layout::refine(src.layout, dst.layout);
-  if (refined.misfit)
-    return refuse("mode boundaries of dimension " +
-                      Twine(refined.misfit->dimension) +
-                      " must nest, got extents of " +
-                      Twine(refined.misfit->srcExtent) + " in the source and " +
-                      Twine(refined.misfit->dstExtent) + " in the destination",
-                  "give both layouts modes that divide each other");
+  if (refined.nonNesting)
+    return refuse(
+        "mode boundaries of dimension " + Twine(refined.nonNesting->dimension) +
+            " must nest, got extents of " +
+            Twine(refined.nonNesting->srcExtent) + " in the source and " +
+            Twine(refined.nonNesting->dstExtent) + " in the destination",
+        "give both layouts modes that divide each other");
   for (auto [side, tile] : {std::pair<StringRef, const Tile &>("source", src),
                             {"destination", dst}})
     if (std::optional<Refusal> refusal = checkRegion(side, tile))
@@ -291,7 +301,7 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
   if (std::optional<Refusal> refusal = checkDestination(problem))
     return *refusal;
 
-  std::optional<layout::Runs> runs = layout::gatherRuns(refined.modes);
+  std::optional<layout::Runs> runs = layout::longestCommonRuns(refined.modes);
   if (!runs)
     return refuse("tile must reach fewer than 2^63 elements");
   Congruence srcRest = runtimeCongruence(src.offset);
@@ -310,7 +320,9 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
         "the longest run common to both layouts is " + amounts.got +
             ", it must be a multiple of " + amounts.asked,
         "choose layouts that agree on runs of a multiple of " + amounts.asked);
-    refusal.where = partingText(problem, granuleBits);
+    refusal.askedBits = granuleBits;
+    refusal.gotBits = runBits;
+    showDivergence(refusal, problem, granuleBits);
     return refusal;
   };
   // What no other offset mends is the better reason. Only swizzles of which all
@@ -381,14 +393,14 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
       return *refusal;
 
   plan.chunkBytes = runs->length * bits / 8;
-  plan.srcStart = srcStart * bits / 8;
-  plan.dstStart = dstStart * bits / 8;
+  plan.src.start = srcStart * bits / 8;
+  plan.dst.start = dstStart * bits / 8;
   for (auto [srcStep, dstStep] : llvm::zip_equal(srcSteps, dstSteps)) {
-    plan.srcSteps.push_back(srcStep * bits / 8);
-    plan.dstSteps.push_back(dstStep * bits / 8);
+    plan.src.steps.push_back(srcStep * bits / 8);
+    plan.dst.steps.push_back(dstStep * bits / 8);
   }
-  plan.srcSwizzle = swizzleInBytes(runs->srcSwizzle, bits);
-  plan.dstSwizzle = swizzleInBytes(runs->dstSwizzle, bits);
+  plan.src.swizzle = swizzleInBytes(runs->srcSwizzle, bits);
+  plan.dst.swizzle = swizzleInBytes(runs->dstSwizzle, bits);
   // Runs that begin off a line take more packets on the link.
   bool isLong = plan.chunkBytes * plan.count >= kLineBytes;
   plan.alignment = std::max(granule, isLong ? kLineBytes : 1);

@@ -22,7 +22,11 @@ std::optional<Refusal> checkOrigin(llvm::StringRef side, const Origin &origin,
                                    int64_t granule);
 
 /// Both sides as they were traced, each as the layout of its whole offset.
-std::string layoutsText(const CopyProblem &problem);
+std::string layoutsText(const Tile &src, const Tile &dst);
+
+/// The same, and where they first diverge.
+std::string divergenceText(const Tile &src, const Tile &dst,
+                           const layout::Divergence &divergence);
 
 } // namespace tile
 

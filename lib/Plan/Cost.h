@@ -10,19 +10,21 @@ namespace tile {
 
 /// Clocks, measured on one kind of chip.
 struct Costs {
-  /// Bytes per clk that the link between two SMs carries in one direction.
+  /// Bytes per cycles that the link between two SMs carries in one direction.
   double linkBytes;
-  /// Clk for a stored segment of `kSegmentBytes` or part of one, and the least
-  /// for what one store of a warp writes to a line.
+  /// Cycles for a stored segment of `kSegmentBytes` or part of one, and the
+  /// least for what one store of a warp writes to a line.
   double segment, line;
-  /// Clk for a tile that the link alone decides, beyond its bytes.
+  /// Cycles for a tile that the link alone decides, beyond its bytes.
   double tile;
-  /// Clk for each bulk copy and for all of them, by one thread behind a branch.
+  /// Cycles for each bulk copy and for all of them, by one thread behind a
+  /// branch.
   double bulkThread, bulkThreadBase;
   /// The same by an elected lane of a converged warp, unrolled.
   double bulkElected, bulkElectedBase;
-  /// Clk of one warp for 32 loads and stores of a round; and where a store is
-  /// gathered from several loads, for each clk that these keep the banks busy.
+  /// Cycles of one warp for 32 loads and stores of a round; and where a store
+  /// is gathered from several loads, for each cycles that these keep the banks
+  /// busy.
   double round, gatheredBank;
 };
 
@@ -36,16 +38,17 @@ const Costs &getCosts();
 
 /// Estimates `count` bulk copies of `chunkBytes` each, whose starts are
 /// multiples of `alignment` bytes, which is at most a line, on both sides.
-int64_t bulkClk(const Costs &costs, int64_t chunkBytes, int64_t count,
-                int64_t alignment, bool elected);
+int64_t bulkCycles(const Costs &costs, int64_t chunkBytes, int64_t count,
+                   int64_t alignment, bool elected);
 
 /// What the warps of a copy by `st.async` do together.
 struct StoreWork {
   int64_t bytes = 0;
-  /// Clk for the packets on the link, counted for each warp's store on its own.
-  double packetClk = 0;
-  /// Clk in which the source's banks give all that is loaded.
-  int64_t bankClk = 0;
+  /// Cycles for the packets on the link, counted for each warp's store on its
+  /// own.
+  double packetCycles = 0;
+  /// Cycles in which the source's banks give all that is loaded.
+  int64_t bankCycles = 0;
   /// Loads and stores of whole warps.
   int64_t rounds = 0;
   /// Whether stores are put together from several loads.
@@ -53,7 +56,7 @@ struct StoreWork {
 };
 
 /// Estimates stores by `threads` threads.
-int64_t storeClk(const Costs &costs, const StoreWork &work, int64_t threads);
+int64_t storeCycles(const Costs &costs, const StoreWork &work, int64_t threads);
 
 } // namespace tile
 

@@ -9,21 +9,21 @@
 
 using namespace tile;
 
-/// Cuts each run into equal copies of at most `most` bytes. A run is contiguous
-/// behind the swizzles, too, so that its parts need no new proof.
-static void cutRuns(CopyPlan &plan, int64_t granule, int64_t most) {
-  if (most == 0 || plan.chunkBytes <= most)
+/// Cuts each run into equal copies of at most `max` bytes. A run is contiguous
+/// after the swizzles, too, so that its parts need no new proof.
+static void cutRuns(CopyPlan &plan, int64_t granule, int64_t max) {
+  if (max == 0 || plan.chunkBytes <= max)
     return;
   int64_t granules = plan.chunkBytes / granule, parts = 1;
-  for (int64_t n = most / granule; n >= 1 && parts == 1; --n)
+  for (int64_t n = max / granule; n >= 1 && parts == 1; --n)
     if (granules % n == 0)
       parts = granules / n;
   int64_t bytes = plan.chunkBytes / parts;
   plan.chunkBytes = bytes;
   plan.count *= parts;
   plan.loops.push_back(parts);
-  plan.srcSteps.push_back(bytes);
-  plan.dstSteps.push_back(bytes);
+  plan.src.steps.push_back(bytes);
+  plan.dst.steps.push_back(bytes);
 }
 
 static std::variant<CopyPlan, Refusal>
@@ -34,23 +34,25 @@ planDeclared(const VariantDeclaration &declaration,
   auto *plan = std::get_if<CopyPlan>(&result);
   if (!plan || plan->count == 0)
     return result;
-  cutRuns(*plan, declaration.granuleBytes, declaration.mostBytes);
-  plan->threads = declaration.spread ? problem.threads : 1;
+  cutRuns(*plan, declaration.granuleBytes, declaration.maxBytes);
+  plan->threads = declaration.isCooperative ? problem.threads : 1;
   if (const std::optional<DeclaredCost> &cost = declaration.cost)
-    plan->clk = std::llround(cost->base +
-                             cost->perCopy *
-                                 llvm::divideCeil(plan->count, plan->threads) +
-                             cost->perByte * plan->chunkBytes * plan->count);
+    plan->cycles = std::llround(
+        cost->base +
+        cost->perCopy * llvm::divideCeil(plan->count, plan->threads) +
+        cost->perByte * plan->chunkBytes * plan->count);
   return result;
 }
 
 void tile::declareVariant(const VariantDeclaration &declaration) {
   assert(llvm::isPowerOf2_64(declaration.granuleBytes) &&
-         declaration.mostBytes % declaration.granuleBytes == 0 &&
+         declaration.maxBytes % declaration.granuleBytes == 0 &&
          "the caller checks what it declares");
-  registerVariant({declaration.name, /*byOneThread=*/!declaration.spread,
-                   /*onlyByName=*/!declaration.cost,
-                   [declaration](const CopyProblem &problem) {
-                     return planDeclared(declaration, problem);
-                   }});
+  Variant variant;
+  static_cast<VariantTraits &>(variant) = declaration;
+  variant.explicitOnly = !declaration.cost;
+  variant.plan = [declaration](const CopyProblem &problem) {
+    return planDeclared(declaration, problem);
+  };
+  registerVariant(std::move(variant));
 }

@@ -16,17 +16,15 @@ struct DeclaredCost {
   double perByte = 0;
 };
 
-struct VariantDeclaration {
-  std::string name;
+/// `isCooperative` is whether all threads that execute the op share the copies;
+/// otherwise one of them issues all.
+struct VariantDeclaration : VariantTraits {
   /// What must divide the bytes of each copy and each address, on both sides;
   /// a power of two.
   int64_t granuleBytes = 1;
   /// Copies are cut so that none is longer; a multiple of the granule. 0 where
   /// they may be of any length.
-  int64_t mostBytes = 0;
-  /// Whether all threads that execute the op share the copies, so that
-  /// `issue(thread)` cannot be this one; otherwise one of them issues all.
-  bool spread = false;
+  int64_t maxBytes = 0;
   /// Without it the variant is taken only by name.
   std::optional<DeclaredCost> cost;
 };

@@ -63,15 +63,15 @@ static int64_t swizzled(ArrayRef<int64_t> swizzle, int64_t offset) {
 static Loops loopsOf(const CopyPlan &plan) {
   Loops loops;
   for (auto [extent, src, dst] :
-       llvm::zip_equal(plan.loops, plan.srcSteps, plan.dstSteps))
+       llvm::zip_equal(plan.loops, plan.src.steps, plan.dst.steps))
     loops.push_back({extent, src, dst});
   return loops;
 }
 
-/// Clk on the link for what some lanes store at once: lanes share a segment
+/// Cycles on the link for what some lanes store at once: lanes share a segment
 /// where each goes on where the one before it ends, and a line where they stay
 /// in it.
-static double packetClk(ArrayRef<int64_t> targets, int64_t storeBytes) {
+static double packetCycles(ArrayRef<int64_t> targets, int64_t storeBytes) {
   const Costs &costs = getCosts();
   double sum = 0, line = 0;
   for (size_t i = 0; i < targets.size(); ++i) {
@@ -126,36 +126,37 @@ static StoreWork workOf(const CopyPlan &plan, const Stores &stores) {
   int64_t seen = std::min(work.rounds, mostRounds);
   int64_t most = std::min(count, seen * kLanes);
   SmallVector<int64_t> sources =
-      offsetsOf(stores.loops, &Loop::src, plan.srcStart, most);
+      offsetsOf(stores.loops, &Loop::src, plan.src.start, most);
   SmallVector<int64_t> targets =
-      offsetsOf(stores.loops, &Loop::dst, plan.dstStart, most);
+      offsetsOf(stores.loops, &Loop::dst, plan.dst.start, most);
   for (int64_t &target : targets)
-    target = swizzled(plan.dstSwizzle, target);
+    target = swizzled(plan.dst.swizzle, target);
   int64_t period = kBanks * kBankBytes;
-  if (!plan.srcSwizzle.empty())
-    period = std::max(period, swizzleOf(plan.srcSwizzle).period());
+  if (!plan.src.swizzle.empty())
+    period = std::max(period, swizzleOf(plan.src.swizzle).period());
   double packets = 0;
   int64_t banks = 0;
   for (int64_t first = 0; first < most; first += kLanes) {
     int64_t lanes = std::min(kLanes, most - first);
     if (!repeats(targets, first, kLineBytes))
-      packets = packetClk(ArrayRef(targets).slice(first, lanes), stores.bytes);
-    work.packetClk += packets;
+      packets =
+          packetCycles(ArrayRef(targets).slice(first, lanes), stores.bytes);
+    work.packetCycles += packets;
     if (!repeats(sources, first, period)) {
       banks = 0;
       for (int64_t part = 0; part < stores.parts(); ++part) {
         SmallVector<int64_t, 32> places = llvm::map_to_vector<32>(
             ArrayRef(sources).slice(first, lanes), [&](int64_t src) {
-              return swizzled(plan.srcSwizzle, src + stores.offsetOf(part));
+              return swizzled(plan.src.swizzle, src + stores.offsetOf(part));
             });
-        for (int64_t clk : loadClk(places, stores.partBytes))
-          banks += clk;
+        for (int64_t cycles : loadCycles(places, stores.partBytes))
+          banks += cycles;
       }
     }
-    work.bankClk += banks;
+    work.bankCycles += banks;
   }
-  work.packetClk *= double(work.rounds) / seen;
-  work.bankClk = work.bankClk * work.rounds / seen;
+  work.packetCycles *= double(work.rounds) / seen;
+  work.bankCycles = work.bankCycles * work.rounds / seen;
   return work;
 }
 
@@ -196,12 +197,12 @@ static SmallVector<Loops, 5> ordersOf(const Stores &stores) {
 /// destination's order.
 static std::optional<CopyPlan> withSwizzleAtSource(const CopyProblem &problem,
                                                    const CopyPlan &plan) {
-  if (plan.dstSwizzle.empty() || !plan.srcSwizzle.empty() ||
-      plan.srcSteps != plan.dstSteps || !problem.src.offset.isStatic() ||
+  if (plan.dst.swizzle.empty() || !plan.src.swizzle.empty() ||
+      plan.src.steps != plan.dst.steps || !problem.src.offset.isStatic() ||
       !problem.dst.offset.isStatic() || problem.src.offsetInDescriptor ||
       problem.dst.offsetInDescriptor)
     return std::nullopt;
-  layout::Swizzle swizzle = swizzleOf(plan.dstSwizzle);
+  layout::Swizzle swizzle = swizzleOf(plan.dst.swizzle);
   int64_t reached = plan.chunkBytes;
   Loops loops = loopsOf(plan);
   llvm::sort(loops, [](const Loop &a, const Loop &b) { return a.dst < b.dst; });
@@ -211,11 +212,11 @@ static std::optional<CopyPlan> withSwizzleAtSource(const CopyProblem &problem,
     reached *= loop.extent;
   }
   if (reached % swizzle.block() != 0 || plan.chunkBytes > swizzle.unit() ||
-      plan.srcStart % swizzle.period() != 0 ||
-      plan.dstStart % swizzle.period() != 0)
+      plan.src.start % swizzle.period() != 0 ||
+      plan.dst.start % swizzle.period() != 0)
     return std::nullopt;
   CopyPlan turned = plan;
-  std::swap(turned.srcSwizzle, turned.dstSwizzle);
+  std::swap(turned.src.swizzle, turned.dst.swizzle);
   return turned;
 }
 
@@ -247,10 +248,10 @@ static std::optional<Stores> assemble(const CopyProblem &problem,
       stores.loops.erase(along);
   }
   // Nothing longer than the parts was proved so far.
-  bool isMoved = !plan.dstSwizzle.empty() &&
-                 plan.dstSwizzle[1] < int64_t(llvm::Log2_64(bytes));
+  bool isMoved = !plan.dst.swizzle.empty() &&
+                 plan.dst.swizzle[1] < int64_t(llvm::Log2_64(bytes));
   if (bytes > partBytes &&
-      (isMoved || !startsAtMultiple(problem.dst, plan.dstStart, bytes) ||
+      (isMoved || !startsAtMultiple(problem.dst, plan.dst.start, bytes) ||
        llvm::any_of(stores.loops,
                     [&](const Loop &loop) { return loop.dst % bytes != 0; })))
     return std::nullopt;
@@ -263,33 +264,33 @@ static CopyPlan ordered(const CopyPlan &plan, Stores stores, int64_t threads) {
   for (Loops &loops : ordersOf(stores)) {
     stores.loops = std::move(loops);
     StoreWork work = workOf(plan, stores);
-    int64_t clk = storeClk(getCosts(), work, threads);
-    if (best.count != 0 && best.clk <= clk)
+    int64_t cycles = storeCycles(getCosts(), work, threads);
+    if (best.count != 0 && best.cycles <= cycles)
       continue;
     best = plan;
     best.chunkBytes = stores.bytes;
     best.threads = threads;
-    best.clk = clk;
+    best.cycles = cycles;
     best.count = 1;
     best.loops.clear();
-    best.srcSteps.clear();
-    best.dstSteps.clear();
+    best.src.steps.clear();
+    best.dst.steps.clear();
     for (const Loop &loop : stores.loops) {
       best.count *= loop.extent;
       best.loops.push_back(loop.extent);
-      best.srcSteps.push_back(loop.src);
-      best.dstSteps.push_back(loop.dst);
+      best.src.steps.push_back(loop.src);
+      best.dst.steps.push_back(loop.dst);
     }
     best.alignment = std::max(best.alignment, stores.bytes);
     if (stores.parts() > 1)
-      best.srcGather = {stores.partBytes, stores.levels[0].step};
+      best.src.gather = {stores.partBytes, stores.levels[0].step};
     for (size_t i = 1; i < stores.levels.size(); ++i)
-      best.srcGather.append(
+      best.src.gather.append(
           {stores.levels[i - 1].count, stores.levels[i].step});
     best.remark = llvm::formatv(
-        "{0} clk for a warp to load from the source, {1} without bank "
+        "{0} cycles for a warp to load from the source, {1} without bank "
         "conflicts",
-        llvm::divideCeil(work.bankClk, work.rounds * stores.parts()),
+        llvm::divideCeil(work.bankCycles, work.rounds * stores.parts()),
         llvm::divideCeil(kLanes * stores.partBytes, kBanks * kBankBytes));
   }
   return best;
@@ -304,7 +305,7 @@ static std::optional<CopyPlan> bestOf(const CopyProblem &problem,
     if (!stores)
       return;
     CopyPlan other = ordered(from, std::move(*stores), problem.threads);
-    if (!best || other.clk < best->clk)
+    if (!best || other.cycles < best->cycles)
       best = std::move(other);
   };
   std::optional<CopyPlan> turned = withSwizzleAtSource(problem, plan);
@@ -317,7 +318,7 @@ static std::optional<CopyPlan> bestOf(const CopyProblem &problem,
   return best;
 }
 
-std::variant<CopyPlan, Refusal> tile::planStAsync(const CopyProblem &problem) {
+static std::variant<CopyPlan, Refusal> planStAsync(const CopyProblem &problem) {
   std::optional<Refusal> refused;
   for (int64_t part = kLargestStore; part > 0; part /= 2) {
     std::variant<CopyPlan, Refusal> runs = planCommonRuns(problem, part);
@@ -334,3 +335,16 @@ std::variant<CopyPlan, Refusal> tile::planStAsync(const CopyProblem &problem) {
   }
   return *refused;
 }
+
+namespace tile {
+Variant stAsyncVariant() {
+  Variant variant;
+  variant.name = "st_async";
+  variant.isCooperative = true;
+  variant.usesAsyncProxy = false;
+  variant.threadsLoad = true;
+  variant.minPtx = 81;
+  variant.plan = planStAsync;
+  return variant;
+}
+} // namespace tile

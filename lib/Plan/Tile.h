@@ -15,13 +15,21 @@
 
 namespace tile {
 
-/// A rule that is broken, without its subject, and what to do about it (may be
-/// empty).
+/// A rule that is broken, with the number that breaks it, and what to do about
+/// it (may be empty).
 struct Refusal {
   std::string rule;
   std::string fix;
-  /// Where it is broken (may be empty).
-  std::string where = {};
+  /// The side that breaks it: source, destination, or empty where both do.
+  std::string side = {};
+  /// What it asks for and what there is, in bits; 0 where no amount is wrong.
+  int64_t askedBits = 0;
+  int64_t gotBits = 0;
+  /// Coordinates in the tile that show it.
+  llvm::SmallVector<llvm::SmallVector<int64_t, 4>, 2> coordinates = {};
+  /// Whether the layouts of both sides explain it, and where they diverge.
+  bool showsLayouts = false;
+  std::optional<layout::Divergence> divergence = {};
 };
 
 /// A buffer in which a tile may be, and where its aligned pointer points there.

@@ -5,13 +5,16 @@
 
 using namespace tile;
 
+namespace tile {
+#define TILE_VARIANT(function) Variant function();
+#include "lib/Plan/Variants.def"
+#undef TILE_VARIANT
+} // namespace tile
+
 namespace {
 struct Variants {
   std::mutex mutex;
-  std::vector<Variant> all{
-      {"bulk", /*byOneThread=*/true, /*onlyByName=*/false, planBulk},
-      {"st_async", /*byOneThread=*/false, /*onlyByName=*/false, planStAsync},
-  };
+  std::vector<Variant> all;
 };
 } // namespace
 
@@ -26,7 +29,7 @@ std::vector<Variant> tile::getVariants() {
 }
 
 void tile::registerVariant(Variant variant) {
-  registerVariantName(variant.name);
+  registerVariantTraits(variant);
   std::lock_guard lock(variants().mutex);
   for (Variant &known : variants().all)
     if (known.name == variant.name) {
@@ -34,4 +37,10 @@ void tile::registerVariant(Variant variant) {
       return;
     }
   variants().all.push_back(std::move(variant));
+}
+
+void tile::registerVariants() {
+#define TILE_VARIANT(function) registerVariant(function());
+#include "lib/Plan/Variants.def"
+#undef TILE_VARIANT
 }

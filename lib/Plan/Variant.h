@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The variants of the copy. A variant is a function from a problem to a plan or
-// a refusal, in a file of its own, and a line in Variant.cpp.
+// The variants of the copy: what each is, and how it plans, from a problem to a
+// plan or a refusal.
 #ifndef TILE_PLAN_VARIANT_H
 #define TILE_PLAN_VARIANT_H
 
@@ -22,38 +22,36 @@ struct CopyProblem {
   int64_t threads = 1;
 };
 
+/// The numbers of a `#tile.copy_side`.
+struct PlanSide {
+  int64_t start = 0;
+  llvm::SmallVector<int64_t> steps;
+  llvm::SmallVector<int64_t> swizzle;
+  llvm::SmallVector<int64_t> gather;
+};
+
 /// The numbers of a `#tile.copy_plan`, and what it needs of the buffers.
 struct CopyPlan {
   int64_t chunkBytes = 0;
   int64_t count = 0;
   llvm::SmallVector<int64_t> loops;
-  int64_t srcStart = 0;
-  llvm::SmallVector<int64_t> srcSteps;
-  /// Bits, base and shift, in bits of bytes; empty where addresses are not
-  /// swizzled.
-  llvm::SmallVector<int64_t> srcSwizzle;
-  int64_t dstStart = 0;
-  llvm::SmallVector<int64_t> dstSteps;
-  llvm::SmallVector<int64_t> dstSwizzle;
+  PlanSide src;
+  PlanSide dst;
   /// The alignment in bytes that buffers declared by the kernel are given.
   int64_t alignment = 1;
-  /// Where a copy is put together from parts of the source: bytes of a part,
-  /// and bytes from one to the next. Empty where it lies in one piece.
-  llvm::SmallVector<int64_t> srcGather;
   /// Threads that issue the copies.
   int64_t threads = 1;
   /// The estimate by which variants are compared.
-  int64_t clk = 0;
+  int64_t cycles = 0;
   /// Additional remark; may be empty.
   std::string remark;
 };
 
-struct Variant {
-  std::string name;
-  /// Whether a copy that one thread executes can be this one.
-  bool byOneThread;
+/// A variant declares what it is, in a file of its own, and has a line in
+/// Variants.def; the legalization has another file and another line.
+struct Variant : VariantTraits {
   /// Whether it is taken only where `variant = "..."` names it.
-  bool onlyByName;
+  bool explicitOnly = false;
   std::function<std::variant<CopyPlan, Refusal>(const CopyProblem &problem)>
       plan;
 };
@@ -64,8 +62,8 @@ std::vector<Variant> getVariants();
 /// Adds a variant, or replaces the one of its name, for the whole process.
 void registerVariant(Variant variant);
 
-std::variant<CopyPlan, Refusal> planBulk(const CopyProblem &problem);
-std::variant<CopyPlan, Refusal> planStAsync(const CopyProblem &problem);
+/// Makes the project's own variants known to the verifier and to every pass.
+void registerVariants();
 
 } // namespace tile
 

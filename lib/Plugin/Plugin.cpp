@@ -2,6 +2,7 @@
 // The dialect and the C++ passes as a plugin of upstream's `mlir-opt`. Links no
 // MLIR: the process that loads it has one.
 #include "dialect/TileDialect.h"
+#include "lib/Plan/Variant.h"
 #include "lib/Transforms/Passes.h"
 
 #include "mlir/Tools/Plugins/DialectPlugin.h"
@@ -10,6 +11,7 @@
 static constexpr const char *kVersion = "0.1";
 
 static void registerDialect(mlir::DialectRegistry *registry) {
+  tile::registerVariants();
   registry->insert<tile::TileDialect>();
 }
 

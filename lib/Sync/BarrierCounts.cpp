@@ -23,9 +23,9 @@ static std::optional<int64_t> arrivalsAtMost(Operation *op,
   if (!arrivals)
     return std::nullopt;
   if (isa<ArriveOp>(op)) {
-    if (!sizes.cluster)
+    if (!sizes.ctas())
       return std::nullopt;
-    arrivals = llvm::checkedMul(*arrivals, *sizes.cluster);
+    arrivals = llvm::checkedMul(*arrivals, *sizes.ctas());
   }
   for (LoopLikeOpInterface loop : loopsAround(op)) {
     if (uses.in(loop).waits > 0)

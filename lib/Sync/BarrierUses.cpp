@@ -105,50 +105,9 @@ SmallVector<LoopLikeOpInterface> tile::loopsAround(Operation *op) {
   return loops;
 }
 
-/// What all launches of `func` agree on, along one dimension.
-static std::optional<int64_t>
-launchedSize(gpu::GPUFuncOp func,
-             function_ref<Value(gpu::LaunchFuncOp)> sizeOf) {
-  Operation *module =
-      func->getParentOp() ? func->getParentOp()->getParentOp() : nullptr;
-  if (!module)
-    return std::nullopt;
-  std::optional<int64_t> agreed;
-  bool conflicting = false;
-  module->walk([&](gpu::LaunchFuncOp launch) {
-    if (SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()) !=
-        func)
-      return;
-    std::optional<int64_t> size = constantOf(sizeOf(launch));
-    conflicting |= !size || (agreed && *agreed != *size);
-    agreed = size;
-  });
-  return conflicting ? std::nullopt : agreed;
-}
-
 KernelSizes tile::knownSizes(Operation *kernel) {
-  KernelSizes sizes;
-  auto func = dyn_cast<gpu::GPUFuncOp>(kernel);
-  if (!func)
-    return sizes;
-  sizes.block = knownExtents(func, "known_block_size");
-  if (!sizes.block) {
-    auto x = launchedSize(func, [](auto op) { return op.getBlockSizeX(); });
-    auto y = launchedSize(func, [](auto op) { return op.getBlockSizeY(); });
-    auto z = launchedSize(func, [](auto op) { return op.getBlockSizeZ(); });
-    if (x && y && z)
-      sizes.block = {*x, *y, *z};
-  }
-  if (auto cluster = knownExtents(func, "known_cluster_size")) {
-    sizes.cluster = layout::product(*cluster);
-    return sizes;
-  }
-  auto x = launchedSize(func, [](auto op) { return op.getClusterSizeX(); });
-  auto y = launchedSize(func, [](auto op) { return op.getClusterSizeY(); });
-  auto z = launchedSize(func, [](auto op) { return op.getClusterSizeZ(); });
-  if (x && y && z)
-    sizes.cluster = layout::product({*x, *y, *z});
-  return sizes;
+  auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
+  return agreedSizes(kernel, module ? module->getParentOp() : nullptr);
 }
 
 bool tile::isUniform(Value value, int depth) {

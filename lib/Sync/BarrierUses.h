@@ -4,6 +4,7 @@
 #ifndef TILE_SYNC_BARRIER_USES_H
 #define TILE_SYNC_BARRIER_USES_H
 
+#include "lib/Facts/KernelSizes.h"
 #include "lib/Facts/ValueFacts.h"
 #include "lib/Sync/SyncOps.h"
 
@@ -45,12 +46,7 @@ std::vector<BarrierUses> collectBarrierUses(mlir::Operation *kernel);
 /// The loops around `op` in its kernel, the innermost first.
 llvm::SmallVector<mlir::LoopLikeOpInterface> loopsAround(mlir::Operation *op);
 
-/// CTAs of a cluster and threads of a CTA along x, y and z, where the kernel or
-/// its launches say it.
-struct KernelSizes {
-  std::optional<int64_t> cluster;
-  std::optional<std::array<int64_t, 3>> block;
-};
+/// The sizes of a kernel, where it or its launches say them.
 KernelSizes knownSizes(mlir::Operation *kernel);
 
 /// Whether all threads of a CTA surely see the same `value`, as far as `depth`

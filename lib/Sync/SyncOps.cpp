@@ -83,19 +83,21 @@ bool tile::isPeerProxyFence(Operation *op) {
   return isAsyncProxyFence(op) && !assemblySays(op, "shared::cta");
 }
 
-/// The variant of `copy`, once it is planned or where the kernel names it.
-static StringRef variantOf(CopyAsyncOp copy) {
-  if (copy.getPlan())
-    return copy.getPlan()->getVariant();
-  return copy.getVariant().value_or("");
+/// What is known of the variant of `copy`: once it is planned, or where the
+/// kernel names it.
+static std::optional<VariantTraits> variantOf(CopyAsyncOp copy) {
+  return findVariant(copy.getPlan() ? copy.getPlan()->getVariant()
+                                    : copy.getVariant().value_or(""));
 }
 
 bool tile::mayUseAsyncProxy(CopyAsyncOp copy) {
-  return variantOf(copy) != "st_async";
+  std::optional<VariantTraits> variant = variantOf(copy);
+  return !variant || variant->usesAsyncProxy;
 }
 
 bool tile::mayUseGenericProxy(CopyAsyncOp copy) {
-  return variantOf(copy) != "bulk";
+  std::optional<VariantTraits> variant = variantOf(copy);
+  return !variant || variant->threadsLoad;
 }
 
 Value tile::barrierIndexOf(Operation *op) {
@@ -198,10 +200,9 @@ Meeting tile::meetingOf(Operation *op) {
   if (isa<ExpectOp, nvgpu::MBarrierArriveOp, nvgpu::MBarrierArriveNoCompleteOp,
           nvgpu::MBarrierArriveExpectTxOp>(op))
     return atMBarrier(op, true, op->getOperand(0));
-  // Whoever waits for the bytes of an st.async knows what its thread knew.
+  // Whoever waits for bytes that a thread stored knows what the thread knew.
   auto copy = dyn_cast<CopyAsyncOp>(op);
-  if (isa<ArriveOp, StoreAsyncOp>(op) ||
-      (copy && variantOf(copy) == "st_async"))
+  if (isa<ArriveOp, StoreAsyncOp>(op) || (copy && !mayUseAsyncProxy(copy)))
     return atMBarrier(op, true, remoteBarriersOf(op));
   StringRef name = op->getName().getStringRef();
   if (name.starts_with("nvvm.mbarrier.arrive") ||

@@ -22,12 +22,12 @@ static int64_t bytesBroughtBy(Operation *op) {
 /// that are around the copy only.
 static int64_t timesAtMost(Operation *copy, Operation *around,
                            const KernelSizes &sizes) {
-  if (!sizes.cluster)
+  if (!sizes.ctas())
     return kUnbounded;
-  int64_t times = std::max<int64_t>(1, *sizes.cluster - 1);
+  int64_t times = std::max<int64_t>(1, *sizes.ctas() - 1);
   if (isa<StoreAsyncOp>(copy)) {
     std::optional<int64_t> threads = threadsAtMost(copy, sizes);
-    if (!threads || llvm::MulOverflow(*threads, *sizes.cluster, times))
+    if (!threads || llvm::MulOverflow(*threads, *sizes.ctas(), times))
       return kUnbounded;
   }
   for (LoopLikeOpInterface loop : loopsAround(copy)) {

@@ -502,7 +502,7 @@ private:
   /// Arrivals that tell the only peer that loads are done, which it waits for
   /// before it copies over what they read.
   void findLoads(SmallVectorImpl<UnfencedUse> &result) {
-    if (knownSizes(kernel).cluster != 2)
+    if (knownSizes(kernel).ctas() != 2)
       return;
     llvm::DenseMap<unsigned, SmallVector<ArriveOp>> arrives;
     for (Operation *remote : flow.remotes)

@@ -2,6 +2,8 @@
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/Target.h"
 
+#include "dialect/TileDialect.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -14,22 +16,39 @@ using namespace mlir;
 
 static constexpr int kStAsyncPtx = 81;
 
-/// The legalization writes `st.async` as inline PTX, of which LLVM knows
-/// nothing.
-static LogicalResult checkStAsync(gpu::GPUModuleOp module, int version) {
-  if (version >= kStAsyncPtx)
-    return success();
-  WalkResult result = module.walk([&](LLVM::InlineAsmOp op) -> WalkResult {
-    StringRef name =
-        op.getAsmString().substr(0, 2) == "st" ? "st.async" : "red.async";
-    if (!op.getAsmString().starts_with(name))
+/// What an op is called, and the PTX version that it needs, where it becomes
+/// inline PTX, of which LLVM knows nothing.
+static std::optional<std::pair<std::string, int>> needsPtx(Operation *op) {
+  if (auto copy = dyn_cast<tile::CopyAsyncOp>(op)) {
+    std::optional<tile::VariantTraits> variant =
+        copy.getPlan() ? tile::findVariant(copy.getPlan()->getVariant())
+                       : std::nullopt;
+    return variant ? std::optional(std::pair(variant->name, variant->minPtx))
+                   : std::nullopt;
+  }
+  if (isa<tile::StoreAsyncOp, tile::AllReduceOp>(op))
+    return std::pair(op->getName().getStringRef().str(), kStAsyncPtx);
+  // That of users.
+  if (auto assembly = dyn_cast<LLVM::InlineAsmOp>(op))
+    for (StringRef name : {"st.async", "red.async"})
+      if (assembly.getAsmString().starts_with(name))
+        return std::pair(name.str(), kStAsyncPtx);
+  return std::nullopt;
+}
+
+static LogicalResult checkPtx(gpu::GPUModuleOp module, int version) {
+  WalkResult result = module.walk([&](Operation *op) -> WalkResult {
+    auto needed = needsPtx(op);
+    if (!needed || version >= needed->second)
       return WalkResult::advance();
-    InFlightDiagnostic error = op.emitError("gpu.module '")
+    InFlightDiagnostic error = op->emitError("gpu.module '")
                                << module.getName() << "' targets PTX "
-                               << tile::dotted(version) << "; " << name
-                               << " needs " << tile::dotted(kStAsyncPtx);
-    error.attachNote() << "set features to +ptx" << kStAsyncPtx
-                       << ", or variant = \"bulk\" on the copy";
+                               << tile::dotted(version) << "; " << needed->first
+                               << " needs " << tile::dotted(needed->second);
+    error.attachNote() << "set features to +ptx" << needed->second
+                       << (isa<tile::CopyAsyncOp>(op)
+                               ? ", or name another variant on the copy"
+                               : "");
     return error;
   });
   return failure(result.wasInterrupted());
@@ -46,7 +65,7 @@ static LogicalResult checkTargets(gpu::GPUModuleOp module) {
       return error;
     }
     auto nvvm = cast<NVVM::NVVMTargetAttr>(target);
-    if (failed(checkStAsync(module, tile::getPtxTarget(nvvm).version)))
+    if (failed(checkPtx(module, tile::getPtxTarget(nvvm).version)))
       return failure();
   }
   return success();

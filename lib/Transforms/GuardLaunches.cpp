@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lib/Facts/KernelSizes.h"
 #include "lib/Transforms/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -16,16 +17,7 @@ using namespace mlir;
 
 static constexpr llvm::StringLiteral kExpectLaunch = "mgpuExpectLaunch";
 
-/// The sizes that a kernel was compiled for, by the attribute of that name;
-/// zeros if it says nothing.
-static SmallVector<int64_t, 3> knownSizes(Operation *kernel, StringRef name) {
-  auto sizes = kernel->getAttrOfType<DenseI32ArrayAttr>(name);
-  if (!sizes || sizes.size() != 3)
-    return {0, 0, 0};
-  return llvm::to_vector_of<int64_t, 3>(sizes.asArrayRef());
-}
-
-static bool isKnownToBe(gpu::KernelDim3 given, ArrayRef<int64_t> sizes) {
+static bool isKnownToBe(gpu::KernelDim3 given, const tile::Extents &sizes) {
   const std::array<Value, 3> values{given.x, given.y, given.z};
   for (auto [value, size] : llvm::zip_equal(values, sizes)) {
     APInt constant;
@@ -42,8 +34,9 @@ static LogicalResult expectSizes(gpu::LaunchFuncOp launch) {
       launch, launch.getKernelAttr());
   if (!kernel)
     return success();
-  auto grid = knownSizes(kernel, "gpu.known_grid_size");
-  auto block = knownSizes(kernel, "gpu.known_block_size");
+  constexpr tile::Extents any{0, 0, 0};
+  auto grid = tile::knownExtents(kernel, "gpu.known_grid_size").value_or(any);
+  auto block = tile::knownExtents(kernel, "gpu.known_block_size").value_or(any);
   bool isGridRight =
       !grid[0] || isKnownToBe(launch.getGridSizeOperandValues(), grid);
   bool isBlockRight =

@@ -10,6 +10,7 @@
 
 #include "dialect/TileDialect.h"
 #include "lib/Facts/ClusterUniformity.h"
+#include "lib/Facts/KernelSizes.h"
 #include "lib/Facts/ValueFacts.h"
 #include "lib/Sync/SyncOps.h"
 
@@ -124,7 +125,7 @@ static gpu::GPUFuncOp kernelOf(AllReduceOp op) {
 /// Threads of a block; nothing after an error.
 static std::optional<std::array<int64_t, 3>> blockOf(AllReduceOp op,
                                                      gpu::GPUFuncOp kernel) {
-  auto block = knownExtents(kernel, "known_block_size");
+  auto block = promisedSizes(kernel).block;
   std::optional<int64_t> threads =
       block ? layout::product(*block) : std::nullopt;
   if (threads && *threads % kWarpSize == 0 && *threads >= 1 &&
@@ -351,8 +352,7 @@ Value Reductions::makeBuffer(int64_t rows, int64_t words) {
 Reductions::Reductions(gpu::GPUFuncOp kernel, std::array<int64_t, 3> block,
                        ArrayRef<AllReduceOp> ops)
     : kernel(kernel), warps(*layout::product(block) / kWarpSize) {
-  if (auto extents = knownExtents(kernel, "known_cluster_size"))
-    cluster = layout::product(*extents);
+  cluster = promisedSizes(kernel).ctas();
   slotRows = cluster.value_or(kMaxClusterSize);
   int64_t row = 0;
   for (AllReduceOp op : ops)

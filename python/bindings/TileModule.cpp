@@ -5,6 +5,7 @@
 #include "dialect/TileDialect.h"
 #include "lib/Facts/ValueFacts.h"
 #include "lib/Plan/Banks.h"
+#include "lib/Plan/Choose.h"
 #include "lib/Plan/DeclaredVariant.h"
 #include "lib/Transforms/CheckTypes.h"
 #include "lib/Transforms/Target.h"
@@ -66,6 +67,35 @@ static std::optional<MlirModule> parse(MlirContext context, nb::bytes text,
 }
 
 static void defineCopyPlan(nb::module_ &m) {
+  mlir_attribute_subclass(m, "CopySideAttr", isA<tile::CopySideAttr>,
+                          typeId<tile::CopySideAttr>)
+      .def_property_readonly(
+          "start",
+          [](MlirAttribute self) {
+            return as<tile::CopySideAttr>(self).getStart();
+          },
+          "Bytes from the buffer's start to the first copy, as far as known.")
+      .def_property_readonly(
+          "steps",
+          [](MlirAttribute self) {
+            return list(as<tile::CopySideAttr>(self).getSteps());
+          },
+          "Bytes between copies, for each loop.")
+      .def_property_readonly(
+          "swizzle",
+          [](MlirAttribute self) {
+            return list(as<tile::CopySideAttr>(self).getSwizzle());
+          },
+          "Bits, base and shift by which addresses are swizzled, in bits of "
+          "bytes; empty if they are not.")
+      .def_property_readonly(
+          "gather",
+          [](MlirAttribute self) {
+            return list(as<tile::CopySideAttr>(self).getGather());
+          },
+          "Bytes of the parts that a copy is gathered from, and bytes from one "
+          "to the next; then pairs of how many of these make a group and bytes "
+          "to the next group. Empty where it is in one piece.");
   mlir_attribute_subclass(m, "CopyPlanAttr", isA<tile::CopyPlanAttr>,
                           typeId<tile::CopyPlanAttr>)
       .def_property_readonly(
@@ -99,37 +129,21 @@ static void defineCopyPlan(nb::module_ &m) {
           },
           "Extents of the loops over the copies, the outermost first.")
       .def_property_readonly(
-          "src_start",
-          [](MlirAttribute self) {
-            return as<tile::CopyPlanAttr>(self).getSrcStart();
+          "src",
+          [](MlirAttribute self) -> MlirAttribute {
+            return wrap(as<tile::CopyPlanAttr>(self).getSrc());
           },
-          "Bytes from the source buffer's start to the first copy, as far as "
-          "known.")
+          "Where the copies begin in the source, a CopySideAttr.")
       .def_property_readonly(
-          "src_steps",
-          [](MlirAttribute self) {
-            return list(as<tile::CopyPlanAttr>(self).getSrcSteps());
+          "dst",
+          [](MlirAttribute self) -> MlirAttribute {
+            return wrap(as<tile::CopyPlanAttr>(self).getDst());
           },
-          "Bytes between copies in the source, for each loop.")
+          "Where the copies begin in the destination, a CopySideAttr.")
       .def_property_readonly(
-          "src_swizzle",
+          "part_offsets",
           [](MlirAttribute self) {
-            return list(as<tile::CopyPlanAttr>(self).getSrcSwizzle());
-          },
-          "Bits, base and shift by which addresses in the source are "
-          "swizzled, in bits of bytes; empty if they are not.")
-      .def_property_readonly(
-          "src_gather",
-          [](MlirAttribute self) {
-            return list(as<tile::CopyPlanAttr>(self).getSrcGather());
-          },
-          "Bytes of the parts that a copy is gathered from, and bytes from one "
-          "to the next; then pairs of how many of these make a group and bytes "
-          "to the next group. Empty where it lies in one piece.")
-      .def_property_readonly(
-          "src_part_offsets",
-          [](MlirAttribute self) {
-            return list(as<tile::CopyPlanAttr>(self).getSrcPartOffsets());
+            return list(as<tile::CopyPlanAttr>(self).getPartOffsets());
           },
           "Bytes from where a copy begins in the source to each of its parts.")
       .def_property_readonly(
@@ -140,32 +154,120 @@ static void defineCopyPlan(nb::module_ &m) {
           "Threads that issue the copies; 0 where it is the one that executes "
           "the op.")
       .def_property_readonly(
-          "clk",
+          "cycles",
           [](MlirAttribute self) {
-            return as<tile::CopyPlanAttr>(self).getClk();
+            return as<tile::CopyPlanAttr>(self).getCycles();
           },
-          "The estimate by which the variant was chosen, in clocks; 0 without "
-          "a choice.")
-      .def_property_readonly(
-          "dst_start",
-          [](MlirAttribute self) {
-            return as<tile::CopyPlanAttr>(self).getDstStart();
+          "The estimate by which the variant was chosen, in clock cycles; 0 "
+          "without a choice.");
+}
+
+static void defineVariants(nb::module_ &m) {
+  nb::class_<tile::VariantTraits>(m, "VariantTraits",
+                                  "What a variant of the copy is.")
+      .def(
+          "__init__",
+          [](tile::VariantTraits *self, std::string name, bool isCooperative,
+             bool usesAsyncProxy, bool threadsLoad, int minPtx) {
+            new (self) tile::VariantTraits{std::move(name), isCooperative,
+                                           usesAsyncProxy, threadsLoad, minPtx};
           },
-          "Bytes from the destination buffer's start to the first copy, as far "
-          "as known.")
-      .def_property_readonly(
-          "dst_steps",
-          [](MlirAttribute self) {
-            return list(as<tile::CopyPlanAttr>(self).getDstSteps());
+          nb::arg("name"), nb::arg("is_cooperative"),
+          nb::arg("uses_async_proxy"), nb::arg("threads_load"),
+          nb::arg("min_ptx"))
+      .def_ro("name", &tile::VariantTraits::name)
+      .def_ro("is_cooperative", &tile::VariantTraits::isCooperative,
+              "Whether all threads that execute the op share its copies.")
+      .def_ro("uses_async_proxy", &tile::VariantTraits::usesAsyncProxy)
+      .def_ro("threads_load", &tile::VariantTraits::threadsLoad,
+              "Whether threads load what is copied.")
+      .def_ro("min_ptx", &tile::VariantTraits::minPtx,
+              "The PTX version, times ten, that has its instructions.");
+}
+
+/// One side as it was traced, with as much of its offset as is known; None
+/// where that is no layout, as without elements.
+static nb::object layoutOf(const std::optional<tile::Tile> &traced) {
+  if (!traced)
+    return nb::none();
+  tile::layout::Layout layout = traced->layout;
+  layout.offset = traced->offset.known;
+  auto attr = tile::LayoutAttr::getChecked(
+      [] { return mlir::InFlightDiagnostic(); },
+      traced->elementType.getContext(), layout, /*hasDynamicOffset=*/false);
+  return attr ? nb::cast(wrap(mlir::Attribute(attr))) : nb::none();
+}
+
+static std::vector<std::pair<std::string, tile::Refusal>>
+refusalsOf(const tile::Answer &answer) {
+  std::vector<std::pair<std::string, tile::Refusal>> refusals;
+  if (answer.refusal)
+    refusals.emplace_back("", *answer.refusal);
+  for (const tile::Considered &one : answer.considered)
+    if (const tile::Refusal *refusal = one.refusal())
+      refusals.emplace_back(one.variant.name, *refusal);
+  return refusals;
+}
+
+static void definePlanCopy(nb::module_ &m) {
+  nb::class_<tile::Refusal>(m, "Refusal", "Why a copy cannot be made.")
+      .def_ro("rule", &tile::Refusal::rule,
+              "What is asked for, and what there is.")
+      .def_ro("fix", &tile::Refusal::fix, "What to do; may be empty.")
+      .def_ro("side", &tile::Refusal::side,
+              "source, destination, or empty where both break it.")
+      .def_ro("asked_bits", &tile::Refusal::askedBits,
+              "What must divide an amount, 0 where none is wrong.")
+      .def_ro("got_bits", &tile::Refusal::gotBits, "That amount.")
+      .def_prop_ro(
+          "coordinates",
+          [](const tile::Refusal &self) {
+            nb::list found;
+            for (const auto &coordinate : self.coordinates)
+              found.append(nb::tuple(nb::cast(list(coordinate))));
+            return found;
           },
-          "Bytes between copies in the destination, for each loop.")
-      .def_property_readonly(
-          "dst_swizzle",
-          [](MlirAttribute self) {
-            return list(as<tile::CopyPlanAttr>(self).getDstSwizzle());
+          "Coordinates in the tile that show it.");
+  nb::class_<tile::Message>(m, "Message", "A diagnostic without its place.")
+      .def_ro("text", &tile::Message::text)
+      .def_ro("notes", &tile::Message::notes);
+  nb::class_<tile::Answer>(m, "Answer", "What the analysis says of a copy.")
+      .def_prop_ro(
+          "src", [](const tile::Answer &self) { return layoutOf(self.src); },
+          "The source as it was traced, a LayoutAttr, or None.")
+      .def_prop_ro(
+          "dst", [](const tile::Answer &self) { return layoutOf(self.dst); },
+          "The destination as it was traced, a LayoutAttr, or None.")
+      .def_prop_ro(
+          "plan",
+          [](const tile::Answer &self) -> std::optional<MlirAttribute> {
+            if (!self.chosen)
+              return std::nullopt;
+            return wrap(mlir::Attribute(
+                self.planAttr(self.src->elementType.getContext())));
           },
-          "Bits, base and shift by which addresses in the destination are "
-          "swizzled, in bits of bytes; empty if they are not.");
+          "The CopyPlanAttr, or None where the copy was refused.")
+      .def_prop_ro("refusals", &refusalsOf,
+                   "(variant, Refusal) for each variant that cannot copy the "
+                   "tile; the variant is empty where none was asked.")
+      .def_prop_ro(
+          "message", [](const tile::Answer &self) { return self.message(); },
+          "The remark on the plan, or the error.");
+  m.def(
+      "plan_copy",
+      [](MlirOperation operation) {
+        auto op = mlir::dyn_cast<tile::CopyAsyncOp>(unwrap(operation));
+        if (!op)
+          throw nb::value_error("op must be a tile.copy_async");
+        mlir::Operation *root = op;
+        while (mlir::Operation *parent = root->getParentOp())
+          root = parent;
+        return tile::planCopy(
+            op, tile::sizesForCopies(tile::deviceCodeAround(op), root), root);
+      },
+      nb::arg("op"),
+      "Ask the analysis how a tile.copy_async is cut into hardware copies, or "
+      "why it cannot be. Changes nothing.");
 }
 
 static void defineIssue(nb::module_ &m) {
@@ -261,6 +363,11 @@ NB_MODULE(_tile, m) {
   // Kernels may live as long as the process.
   nb::set_leak_warnings(false);
   defineCopyPlan(m);
+  describe(m, "CopySideAttr",
+           "Where the copies of a plan begin on one side, in bytes.");
+  tile::registerVariants();
+  defineVariants(m);
+  definePlanCopy(m);
   describe(m, "CopyPlanAttr",
            "How a tile is cut into hardware copies, in bytes: what "
            "tile-analyze-layout found and proved for one tile.copy_async.");
@@ -282,14 +389,15 @@ NB_MODULE(_tile, m) {
   tile::registerPasses();
 
   m.def(
-      "load_clk",
+      "load_cycles",
       [](std::vector<int64_t> places, int64_t bytes) {
         if (bytes < 1)
           throw nb::value_error("bytes must be positive");
-        return list(tile::loadClk(places, bytes));
+        return list(tile::loadCycles(places, bytes));
       },
       nb::arg("places"), nb::arg("bytes"),
-      "Clocks in which the banks of shared memory give so many bytes at each "
+      "Clock cycles in which the banks of shared memory give so many bytes at "
+      "each "
       "of the places (in bytes), which neighbouring lanes of a warp load at "
       "once: a number for each group of lanes that is served together.");
   m.def(
@@ -415,20 +523,26 @@ NB_MODULE(_tile, m) {
         "Return the names that a copy's `variant` may have, in the order in "
         "which they were registered.");
   m.def(
+      "variant_traits",
+      [](const std::string &name) -> std::optional<tile::VariantTraits> {
+        return tile::findVariant(name);
+      },
+      nb::arg("name"), "Return what a variant is, or None without one.");
+  m.def(
       "declare_variant",
-      [](std::string name, int64_t granuleBytes, int64_t mostBytes, bool spread,
+      [](tile::VariantTraits traits, int64_t granuleBytes, int64_t maxBytes,
          std::optional<std::tuple<double, double, double>> cost) {
-        tile::VariantDeclaration declaration{std::move(name), granuleBytes,
-                                             mostBytes, spread, std::nullopt};
+        tile::VariantDeclaration declaration{std::move(traits), granuleBytes,
+                                             maxBytes, std::nullopt};
         if (cost)
           declaration.cost = {std::get<0>(*cost), std::get<1>(*cost),
                               std::get<2>(*cost)};
         tile::declareVariant(declaration);
       },
-      nb::arg("name"), nb::arg("granule_bytes"), nb::arg("most_bytes"),
-      nb::arg("spread"), nb::arg("cost").none(),
+      nb::arg("traits"), nb::arg("granule_bytes"), nb::arg("max_bytes"),
+      nb::arg("cost").none(),
       "Make a variant known to the verifier and the analysis; "
       "`mlir_tile.register_variant` checks what it is given and calls this. "
-      "`most_bytes` is 0 for no limit, `cost` is (base, per copy, per byte) in "
-      "clk.");
+      "`max_bytes` is 0 for no limit, `cost` is (base, per copy, per byte) in "
+      "clock cycles.");
 }

@@ -18,34 +18,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from . import _tile
-from .dialects import tile
-from .legalize.addresses import Side, advance, mapped, mapped_barrier, pointer_to
+from .legalize.addresses import Side
 from .legalize.bulk import chunk_offsets
+from .legalize.copy import Copy, PlanError
 from .legalize.copy_async import VARIANTS
-from .legalize.threads import one_thread_of, thread_in
+from .legalize.threads import Threads
 from .validation import integer
 
 __all__ = [
+    "Copy",
     "Cost",
     "Issue",
+    "PlanError",
     "Side",
-    "advance",
+    "Threads",
     "chunk_offsets",
-    "mapped",
-    "mapped_barrier",
     "names",
-    "one_thread_of",
-    "pointer_to",
     "register_variant",
     "replace_variant",
-    "thread_in",
 ]
 
-Issue = Callable[[tile.CopyAsyncOp], None]
-"""Builds, at the current insertion point, what issues the copies of `op.plan`.
+Issue = Callable[[Copy], None]
+"""Builds, at the current insertion point, what issues the copies of `copy.plan`.
 
-All of `op.plan.total_bytes` must arrive, and complete on the barrier of CTA `op.rank`. It computes
-no stride: what the plan says was proved, and nothing else was.
+All of `copy.plan.total_bytes` must arrive, and complete on `copy.barrier`. It maps no address and
+computes no stride: what the plan says was proved, and nothing else was.
 """
 
 BUILT_IN = tuple(VARIANTS)
@@ -54,18 +51,18 @@ MAX_GRANULE_BYTES = 1024
 
 @dataclass(frozen=True)
 class Cost:
-    """The estimate by which the analysis compares a variant with the others, in clk for one tile.
+    """The estimate by which the analysis compares a variant with others, in cycles for one tile.
 
-    It is `base_clk + clk_per_copy * n + clk_per_byte * bytes`, where `n` is how many copies one
-    thread issues and `bytes` are those of the tile.
+    It is `base_cycles + cycles_per_copy * n + cycles_per_byte * bytes`, where `n` is how many
+    copies one thread issues and `bytes` are those of the tile.
     """
 
-    base_clk: float = 0.0
-    clk_per_copy: float = 0.0
-    clk_per_byte: float = 0.0
+    base_cycles: float = 0.0
+    cycles_per_copy: float = 0.0
+    cycles_per_byte: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("base_clk", "clk_per_copy", "clk_per_byte"):
+        for name in ("base_cycles", "cycles_per_copy", "cycles_per_byte"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not math.isfinite(value):
                 raise TypeError(f"{name} must be a finite number, got {value!r}")
@@ -82,19 +79,24 @@ def register_variant(
     issue: Issue,
     *,
     granule_bytes: int,
-    most_bytes: int | None = None,
-    spread: bool = False,
+    max_bytes: int | None = None,
+    cooperative: bool = False,
     cost: Cost | None = None,
+    min_ptx: int = 80,
+    uses_async_proxy: bool = True,
+    threads_load: bool = True,
 ) -> None:
     """Make the variant `name` known, whose plans `issue` turns into ops.
 
     The analysis cuts a tile into the longest runs that both layouts share, and proves that the
     bytes of each, and the address of each on both sides, are multiples of `granule_bytes`, a power
-    of two. Runs longer than `most_bytes` are cut into equal copies that are not. With `spread` all
-    threads that execute the op share the copies, thread `t` of `plan.threads` those with the
+    of two. Runs longer than `max_bytes` are cut into equal copies that are not. With `cooperative`
+    all threads that execute the op share the copies, thread `t` of `plan.threads` those with the
     numbers `t`, `t + plan.threads`, ..., and `issue(thread)` cannot be this variant; otherwise one
     of them issues all. `cost` lets the analysis choose it; without it a copy has to say
-    `variant = "name"`.
+    `variant = "name"`. `min_ptx` is the PTX version, times ten, that has its instructions.
+    `uses_async_proxy` and `threads_load` are how it reads and writes shared memory, for the fences
+    that order it: by both proxies, if nothing else is said.
 
     Registering a name again from the same module replaces it. Raises `TypeError` and `ValueError`
     by the name of the argument.
@@ -108,17 +110,25 @@ def register_variant(
         raise ValueError(
             f"granule_bytes must be a power of two in 1 to {MAX_GRANULE_BYTES}, got {granule_bytes}"
         )
-    if most_bytes is not None:
-        most_bytes = integer("most_bytes", most_bytes, or_else=" or None")
-        if most_bytes < 1 or most_bytes % granule_bytes:
+    if max_bytes is not None:
+        max_bytes = integer("max_bytes", max_bytes, or_else=" or None")
+        if max_bytes < 1 or max_bytes % granule_bytes:
             raise ValueError(
-                f"most_bytes must be a multiple of granule_bytes, {granule_bytes}, got {most_bytes}"
+                f"max_bytes must be a multiple of granule_bytes, {granule_bytes}, got {max_bytes}"
             )
     if cost is not None and not isinstance(cost, Cost):
         raise TypeError(f"cost must be a Cost or None, got {cost!r}")
+    min_ptx = integer("min_ptx", min_ptx)
+    if min_ptx < 80:
+        raise ValueError(f"min_ptx must be a PTX version times ten, at least 80, got {min_ptx}")
     _keep(name, issue)
-    clk = None if cost is None else (cost.base_clk, cost.clk_per_copy, cost.clk_per_byte)
-    _tile.declare_variant(name, granule_bytes, most_bytes or 0, bool(spread), clk)
+    cycles = None
+    if cost is not None:
+        cycles = (cost.base_cycles, cost.cycles_per_copy, cost.cycles_per_byte)
+    traits = _tile.VariantTraits(
+        name, bool(cooperative), bool(uses_async_proxy), bool(threads_load), min_ptx
+    )
+    _tile.declare_variant(traits, granule_bytes, max_bytes or 0, cycles)
 
 
 def replace_variant(name: str, issue: Issue) -> None:

@@ -42,7 +42,7 @@ counts = {"copies of the longest allowed": 0, "others": 0, "cut": 0, "whole": 0}
 if __name__ == "__main__":
     # It costs nothing, so that the analysis takes it for every copy.
     mt.register_variant(
-        "pieces", issue, granule_bytes=GRANULE_BYTES, most_bytes=MOST_BYTES, cost=mt.Cost()
+        "pieces", issue, granule_bytes=GRANULE_BYTES, max_bytes=MOST_BYTES, cost=mt.Cost()
     )
     settings(
         max_examples=int(sys.argv[1]) // BATCH,

@@ -71,7 +71,7 @@ gpu.func @control(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !rows, %d
 gpu.func @bulk(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !rows, %dst: !rows) kernel
     attributes {known_block_size = array<i32: 32, 1, 1>} {
   // expected-error @+4 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 8 bytes, it must be a multiple of 16 bytes}}
-  // expected-note @+3 {{they part at coordinate (1, 0)}}
+  // expected-note @+3 {{they first diverge at coordinate (1, 0)}}
   // expected-note @+2 {{choose layouts that agree on runs of a multiple of 16 bytes}}
   // expected-note @+1 {{st_async would copy it: drop the variant}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp) {variant = "bulk"}
@@ -99,7 +99,7 @@ gpu.func @apart(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !src, %dst:
     attributes {known_block_size = array<i32: 32, 1, 1>} {
   // expected-error @+6 {{'tile.copy_async' op cannot be copied by any variant}}
   // expected-note @+5 {{bulk: the longest run common to both layouts is 2 bytes, it must be a multiple of 16 bytes}}
-  // expected-note @+4 {{they part at coordinate}}
+  // expected-note @+4 {{they first diverge at coordinate}}
   // expected-note @+3 {{choose layouts that agree on runs of a multiple of 16 bytes}}
   // expected-note @+2 {{st_async: the longest run common to both layouts is 2 bytes, it must be a multiple of 4 bytes}}
   // expected-note @+1 {{choose layouts that agree on runs of a multiple of 4 bytes}}

@@ -89,13 +89,13 @@ func.func @main(%some: index) {
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>
 func.func @host(%bars: !bars, %i: index, %rank: i32, %parity: i1,
                 %tile: memref<16xf32, #gpu.address_space<workgroup>>) {
-  // expected-error @+2 {{'tile.arrive' op must stand in device code, got a host function}}
+  // expected-error @+2 {{'tile.arrive' op must be in device code, got a host function}}
   // expected-note @+1 {{move it into a gpu.func or the body of a gpu.launch}}
   tile.arrive %bars[%i] cta(%rank) : !bars
-  // expected-error @+2 {{'tile.expect' op must stand in device code, got a host function}}
+  // expected-error @+2 {{'tile.expect' op must be in device code, got a host function}}
   // expected-note @+1 {{move it into a gpu.func or the body of a gpu.launch}}
   tile.expect %bars[%i] for %tile : !bars, memref<16xf32, #gpu.address_space<workgroup>>
-  // expected-error @+2 {{'tile.wait' op must stand in device code, got a host function}}
+  // expected-error @+2 {{'tile.wait' op must be in device code, got a host function}}
   // expected-note @+1 {{move it into a gpu.func or the body of a gpu.launch}}
   tile.wait %bars[%i] parity(%parity) : !bars
   return

@@ -11,7 +11,7 @@ gpu.module @kernels {
 gpu.func @same_extents_other_order(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<256xf16, #tile.layout<((4, 64)) : ((64, 1))>, #wg>, %dst: memref<256xf16, #tile.layout<((4, 64)) : ((1, 4))>, #wg>) kernel {
   // expected-error @+4 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 2 bytes, it must be a multiple of 16 bytes}}
-  // expected-note @+3 {{the source is #tile.layout<((4, 64)) : ((64, 1))> and the destination #tile.layout<((4, 64)) : ((1, 4))>; they part at coordinate (64), which lies 128 bytes into the source and 2 bytes into the destination}}
+  // expected-note @+3 {{the source is #tile.layout<((4, 64)) : ((64, 1))> and the destination #tile.layout<((4, 64)) : ((1, 4))>; they first diverge at coordinate (64), which is 128 bytes into the source and 2 bytes into the destination}}
   // expected-note @+2 {{choose layouts that agree on runs of a multiple of 16 bytes}}
   // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
@@ -21,7 +21,7 @@ gpu.func @same_extents_other_order(%rank: i32, %bars: !bars, %i: index)
 gpu.func @same_extents_other_order_back(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<256xf16, #tile.layout<((4, 64)) : ((1, 4))>, #wg>, %dst: memref<256xf16, #tile.layout<((4, 64)) : ((64, 1))>, #wg>) kernel {
   // expected-error @+4 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 2 bytes, it must be a multiple of 16 bytes}}
-  // expected-note @+3 {{the source is #tile.layout<((4, 64)) : ((1, 4))> and the destination #tile.layout<((4, 64)) : ((64, 1))>; they part at coordinate (1), which lies 8 bytes into the source and 2 bytes into the destination}}
+  // expected-note @+3 {{the source is #tile.layout<((4, 64)) : ((1, 4))> and the destination #tile.layout<((4, 64)) : ((64, 1))>; they first diverge at coordinate (1), which is 8 bytes into the source and 2 bytes into the destination}}
   // expected-note @+2 {{choose layouts that agree on runs of a multiple of 16 bytes}}
   // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
@@ -55,7 +55,7 @@ gpu.func @bytes_of_120(%rank: i32, %bars: !bars, %i: index)
 gpu.func @rows_of_84_bytes(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<4x21xf32, #tile.layout<(4, 21) : (24, 1)>, #wg>, %dst: memref<4x21xf32, #tile.layout<(4, 21) : (24, 1)>, #wg>) kernel {
   // expected-error @+4 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 84 bytes, it must be a multiple of 16 bytes}}
-  // expected-note @+3 {{they part at coordinate (1, 0), which lies 96 bytes into the source and 96 bytes into the destination}}
+  // expected-note @+3 {{they first diverge at coordinate (1, 0), which is 96 bytes into the source and 96 bytes into the destination}}
   // expected-note @+2 {{choose layouts that agree on runs of a multiple of 16 bytes}}
   // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
@@ -66,7 +66,7 @@ gpu.func @rows_of_84_bytes(%rank: i32, %bars: !bars, %i: index)
 gpu.func @every_other_element(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<8x32xf32, #tile.layout<(8, 32) : (64, 2)>, #wg>, %dst: memref<8x32xf32, #tile.layout<(8, 32) : (32, 1)>, #wg>) kernel {
   // expected-error @+4 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 4 bytes, it must be a multiple of 16 bytes}}
-  // expected-note @+3 {{they part at coordinate (0, 1), which lies 8 bytes into the source and 4 bytes into the destination}}
+  // expected-note @+3 {{they first diverge at coordinate (0, 1), which is 8 bytes into the source and 4 bytes into the destination}}
   // expected-note @+2 {{choose layouts that agree on runs of a multiple of 16 bytes}}
   // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
@@ -76,7 +76,7 @@ gpu.func @every_other_element(%rank: i32, %bars: !bars, %i: index)
 gpu.func @every_other_element_back(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<8x32xf32, #tile.layout<(8, 32) : (32, 1)>, #wg>, %dst: memref<8x32xf32, #tile.layout<(8, 32) : (64, 2)>, #wg>) kernel {
   // expected-error @+4 {{'tile.copy_async' op cannot be cut into bulk copies: the longest run common to both layouts is 4 bytes, it must be a multiple of 16 bytes}}
-  // expected-note @+3 {{they part at coordinate (0, 1), which lies 4 bytes into the source and 8 bytes into the destination}}
+  // expected-note @+3 {{they first diverge at coordinate (0, 1), which is 4 bytes into the source and 8 bytes into the destination}}
   // expected-note @+2 {{choose layouts that agree on runs of a multiple of 16 bytes}}
   // expected-note @+1 {{issue(warp) with a known block size would copy it by st_async}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])

@@ -88,7 +88,7 @@ func.func @device_control(%src: memref<16xf32, #wg> {llvm.align = 16 : i64},
 func.func @host(%src: memref<16xf32, #wg> {llvm.align = 16 : i64},
                 %dst: memref<16xf32, #wg> {llvm.align = 16 : i64}, %rank: i32, %bars: !bars,
                 %i: index) {
-  // expected-error @+2 {{'tile.copy_async' op must stand in device code, got a host function}}
+  // expected-error @+2 {{'tile.copy_async' op must be in device code, got a host function}}
   // expected-note @+1 {{move it into a gpu.func or the body of a gpu.launch}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) : !tile to !tile, !bars
   return

@@ -158,10 +158,10 @@ def numbers_of(plan: tile.CopyPlanAttr) -> oracle.Plan:
         plan.chunk_bytes,
         plan.count,
         tuple(plan.loops),
-        plan.src_start,
-        tuple(plan.src_steps),
-        plan.dst_start,
-        tuple(plan.dst_steps),
+        plan.src.start,
+        tuple(plan.src.steps),
+        plan.dst.start,
+        tuple(plan.dst.steps),
     )
 
 
@@ -202,10 +202,10 @@ def test_plans_move_every_byte_with_the_fewest_copies(
 
 def stored_pairs(plan: tile.CopyPlanAttr) -> Iterator[tuple[int, int]]:
     """Yield (destination byte, source byte) for each byte that the stores of `plan` move."""
-    part_bytes, *levels = plan.src_gather or [plan.chunk_bytes, 0]
+    part_bytes, *levels = plan.src.gather or [plan.chunk_bytes, 0]
     for point in itertools.product(*map(range, plan.loops)):
-        src = plan.src_start + sum(map(operator.mul, point, plan.src_steps))
-        dst = plan.dst_start + sum(map(operator.mul, point, plan.dst_steps))
+        src = plan.src.start + sum(map(operator.mul, point, plan.src.steps))
+        dst = plan.dst.start + sum(map(operator.mul, point, plan.dst.steps))
         assert dst % plan.chunk_bytes == 0, f"the store at {point} writes to byte {dst}"
         for byte in range(plan.chunk_bytes):
             part, within = divmod(byte, part_bytes)
@@ -268,7 +268,7 @@ def test_stores_move_every_byte(request: pytest.FixtureRequest, issue: str) -> N
             plan = attribute_of(ir.Module.parse(text_of(copy, issue, threads)), manager)
             seen["drawn"] += 1
             seen["planned"] += plan is not None
-            seen["gathered"] += plan is not None and bool(plan.src_gather)
+            seen["gathered"] += plan is not None and bool(plan.src.gather)
             check_stores(copy, plan)
 
         holds()

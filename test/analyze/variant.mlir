@@ -24,7 +24,7 @@ gpu.func @planned_before(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: !tile, %dst: !tile) kernel {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       {plan = #tile.copy_plan<bulk, chunk = 16, count = 4, loops = [4],
-                              src = {start = 0, steps = [16]}, dst = {start = 0, steps = [16]}>}
+                              src = <start = 0, steps = [16]>, dst = <start = 0, steps = [16]>>}
       : !tile to !tile, !bars
   gpu.return
 }

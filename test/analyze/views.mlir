@@ -10,7 +10,7 @@ gpu.module @kernels {
 
 // f32 [4:20] to [0:16]
 // CHECK-LABEL: gpu.func @subview(
-// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [], src = {start = 16, steps = []}, dst = {start = 0, steps = []}>
+// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [], src = <start = 16, steps = []>, dst = <start = 0, steps = []>>
 gpu.func @subview(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<32xf32, #wg>, %dst: memref<32xf32, #wg>) kernel {
   %from = memref.subview %src[4] [16] [1]
@@ -23,7 +23,7 @@ gpu.func @subview(%rank: i32, %bars: !bars, %i: index)
 
 // Every second row, from row 2 on, of the right half of a plane.
 // CHECK-LABEL: gpu.func @subview_of_subview(
-// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 3, loops = [3], src = {start = 320, steps = [256]}, dst = {start = 0, steps = [64]}>
+// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 3, loops = [3], src = <start = 320, steps = [256]>, dst = <start = 0, steps = [64]>>
 gpu.func @subview_of_subview(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<2x8x32xf32, #wg>, %dst: memref<3x16xf32, #wg>) kernel {
   %half = memref.subview %src[0, 0, 16] [1, 8, 16] [1, 1, 1]
@@ -38,7 +38,7 @@ gpu.func @subview_of_subview(%rank: i32, %bars: !bars, %i: index)
 
 // A run-time offset is an operand of the legalization; `start` is the part that is known.
 // CHECK-LABEL: gpu.func @subview_at_run_time(
-// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [], src = {start = 32, steps = []}, dst = {start = 0, steps = []}>
+// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [], src = <start = 32, steps = []>, dst = <start = 0, steps = []>>
 gpu.func @subview_at_run_time(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<8x32xf32, #wg>, %dst: memref<16xf32, #wg>) kernel {
   %from = memref.subview %src[%i, 8] [1, 16] [1, 1]
@@ -50,9 +50,9 @@ gpu.func @subview_at_run_time(%rank: i32, %bars: !bars, %i: index)
 
 // Elements 4 * %i, and then 8 * %i + 4 and 16 << %i: each in sight a multiple of 16 bytes.
 // CHECK-LABEL: gpu.func @offsets_in_sight(
-// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [], src = {start = 0, steps = []}, dst = {start = 0, steps = []}>
-// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [], src = {start = 0, steps = []}, dst = {start = 0, steps = []}>
-// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [], src = {start = 0, steps = []}, dst = {start = 0, steps = []}>
+// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [], src = <start = 0, steps = []>, dst = <start = 0, steps = []>>
+// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [], src = <start = 0, steps = []>, dst = <start = 0, steps = []>>
+// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [], src = <start = 0, steps = []>, dst = <start = 0, steps = []>>
 gpu.func @offsets_in_sight(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<128xf32, #wg>, %dst: memref<16xf32, #wg>) kernel {
   %c0 = arith.constant 0 : index
@@ -80,7 +80,7 @@ gpu.func @offsets_in_sight(%rank: i32, %bars: !bars, %i: index)
 
 // A reinterpret_cast counts its offset from the buffer, whatever it is a view of.
 // CHECK-LABEL: gpu.func @reinterpret_cast(
-// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 4, loops = [4], src = {start = 32, steps = [128]}, dst = {start = 0, steps = [64]}>
+// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 4, loops = [4], src = <start = 32, steps = [128]>, dst = <start = 0, steps = [64]>>
 gpu.func @reinterpret_cast(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<256xf32, #wg>, %dst: memref<4x16xf32, #wg>) kernel {
   %half = memref.subview %src[128] [128] [1]
@@ -95,7 +95,7 @@ gpu.func @reinterpret_cast(%rank: i32, %bars: !bars, %i: index)
 
 // A cast forgets the strides and the offset in the type; the analysis finds them again.
 // CHECK-LABEL: gpu.func @cast(
-// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 8, loops = [8], src = {start = 64, steps = [128]}, dst = {start = 0, steps = [64]}>
+// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 8, loops = [8], src = <start = 64, steps = [128]>, dst = <start = 0, steps = [64]>>
 gpu.func @cast(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<8x32xf32, #wg>, %dst: memref<8x16xf32, #wg>) kernel {
   %half = memref.subview %src[0, 16] [8, 16] [1, 1]
@@ -109,7 +109,7 @@ gpu.func @cast(%rank: i32, %bars: !bars, %i: index)
 
 // The elements of a view's buffer are bytes, those of the view are not.
 // CHECK-LABEL: gpu.func @view(
-// CHECK: plan = #tile.copy_plan<bulk, chunk = 512, count = 1, loops = [], src = {start = 64, steps = []}, dst = {start = 0, steps = []}>
+// CHECK: plan = #tile.copy_plan<bulk, chunk = 512, count = 1, loops = [], src = <start = 64, steps = []>, dst = <start = 0, steps = []>>
 gpu.func @view(%rank: i32, %bars: !bars, %i: index)
     workgroup(%bytes: memref<2048xi8, #wg>, %dst: memref<8x16xf32, #wg>) kernel {
   %c1024 = arith.constant 1024 : index
@@ -122,7 +122,7 @@ gpu.func @view(%rank: i32, %bars: !bars, %i: index)
 }
 
 // CHECK-LABEL: gpu.func @view_at_run_time(
-// CHECK: plan = #tile.copy_plan<bulk, chunk = 512, count = 1, loops = [], src = {start = 0, steps = []}, dst = {start = 0, steps = []}>
+// CHECK: plan = #tile.copy_plan<bulk, chunk = 512, count = 1, loops = [], src = <start = 0, steps = []>, dst = <start = 0, steps = []>>
 gpu.func @view_at_run_time(%rank: i32, %bars: !bars, %i: index)
     workgroup(%bytes: memref<2048xi8, #wg>, %dst: memref<8x16xf32, #wg>) kernel {
   %c512 = arith.constant 512 : index
@@ -134,7 +134,7 @@ gpu.func @view_at_run_time(%rank: i32, %bars: !bars, %i: index)
 }
 
 // CHECK-LABEL: gpu.func @collapse_shape(
-// CHECK: plan = #tile.copy_plan<bulk, chunk = 128, count = 4, loops = [4], src = {start = 256, steps = [256]}, dst = {start = 0, steps = [128]}>
+// CHECK: plan = #tile.copy_plan<bulk, chunk = 128, count = 4, loops = [4], src = <start = 256, steps = [256]>, dst = <start = 0, steps = [128]>>
 gpu.func @collapse_shape(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<5x2x32xf32, #wg>, %dst: memref<4x32xf32, #wg>) kernel {
   %half = memref.subview %src[1, 0, 0] [4, 1, 32] [1, 1, 1]
@@ -148,7 +148,7 @@ gpu.func @collapse_shape(%rank: i32, %bars: !bars, %i: index)
 }
 
 // CHECK-LABEL: gpu.func @expand_shape(
-// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 8, loops = [8], src = {start = 0, steps = [64]}, dst = {start = 16, steps = [80]}>
+// CHECK: plan = #tile.copy_plan<bulk, chunk = 64, count = 8, loops = [8], src = <start = 0, steps = [64]>, dst = <start = 16, steps = [80]>>
 gpu.func @expand_shape(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<128xf32, #wg>, %dst: memref<8x20xf32, #wg>) kernel {
   %from = memref.expand_shape %src [[0, 1]] output_shape [8, 16]

@@ -127,17 +127,17 @@ def plan_texts(draw: st.DrawFn) -> str:
     text += f", chunk = {draw(st.sampled_from([4, 8, 16, 256]) if tame else NUMBERS)}"
     text += f", count = {count}, loops = {loops}"
     for side in ("src", "dst"):
-        text += f", {side} = {{start = {draw(numbers)}, steps = {draw(steps)}"
+        text += f", {side} = <start = {draw(numbers)}, steps = {draw(steps)}"
         if draw(st.integers(0, 3)) == 0:
             text += (
                 f", swizzle = {draw(st.lists(st.one_of(st.integers(1, 9), NUMBERS), max_size=3))}"
             )
         if side == "src" and draw(st.integers(0, 3)) == 0:
             text += f", gather = {draw(st.lists(numbers, min_size=2, max_size=4))}"
-        text += "}"
+        text += ">"
     if draw(st.booleans()):
         text += f", threads = {draw(st.one_of(st.sampled_from([1, 32, 64]), NUMBERS))}"
-        text += f", clk = {draw(numbers)}"
+        text += f", cycles = {draw(numbers)}"
     return text + ">"
 
 

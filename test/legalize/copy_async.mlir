@@ -29,7 +29,7 @@ gpu.module @kernels {
 gpu.func @one_chunk(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %dst: !tile) kernel {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       {plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [],
-                              src = {start = 0, steps = []}, dst = {start = 0, steps = []}>}
+                              src = <start = 0, steps = []>, dst = <start = 0, steps = []>>}
       : !tile to !tile, !bars
   gpu.return
 }
@@ -47,7 +47,7 @@ gpu.func @one_chunk(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, 
 gpu.func @starts(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %dst: !tile) kernel {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       {plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [],
-                              src = {start = 32, steps = []}, dst = {start = 48, steps = []}>}
+                              src = <start = 32, steps = []>, dst = <start = 48, steps = []>>}
       : !tile to !tile, !bars
   gpu.return
 }
@@ -85,7 +85,7 @@ gpu.func @starts(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %ds
 gpu.func @eight_chunks(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %dst: !tile) kernel {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       {plan = #tile.copy_plan<bulk, chunk = 64, count = 8, loops = [2, 4],
-                              src = {start = 32, steps = [2048, 256]}, dst = {start = 0, steps = [4096, -64]}>}
+                              src = <start = 32, steps = [2048, 256]>, dst = <start = 0, steps = [4096, -64]>>}
       : !tile to !tile, !bars
   gpu.return
 }
@@ -128,7 +128,7 @@ gpu.func @eight_chunks(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !til
 gpu.func @rounds(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %dst: !tile) kernel {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       {plan = #tile.copy_plan<bulk, chunk = 64, count = 150, loops = [150],
-                              src = {start = 0, steps = [128]}, dst = {start = 0, steps = [256]}>}
+                              src = <start = 0, steps = [128]>, dst = <start = 0, steps = [256]>>}
       : !tile to !tile, !bars
   gpu.return
 }
@@ -166,7 +166,7 @@ gpu.func @rounds(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %ds
 gpu.func @two_loops(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %dst: !tile) kernel {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       {plan = #tile.copy_plan<bulk, chunk = 64, count = 384, loops = [3, 128],
-                              src = {start = 0, steps = [16384, 64]}, dst = {start = 0, steps = [65536, 128]}>}
+                              src = <start = 0, steps = [16384, 64]>, dst = <start = 0, steps = [65536, 128]>>}
       : !tile to !tile, !bars
   gpu.return
 }
@@ -178,7 +178,7 @@ gpu.func @no_elements(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: memref<0xf32, #wg>, %dst: memref<0xf32, #wg>) kernel {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       {plan = #tile.copy_plan<bulk, chunk = 0, count = 0, loops = [],
-                              src = {start = 0, steps = []}, dst = {start = 0, steps = []}>}
+                              src = <start = 0, steps = []>, dst = <start = 0, steps = []>>}
       : memref<0xf32, #wg> to memref<0xf32, #wg>, !bars
   gpu.return
 }
@@ -202,7 +202,7 @@ gpu.func @offset_at_run_time(%rank: i32, %bars: !bars, %i: index,
     workgroup(%dst: !tile) {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       {plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [],
-                              src = {start = 0, steps = []}, dst = {start = 0, steps = []}>}
+                              src = <start = 0, steps = []>, dst = <start = 0, steps = []>>}
       : memref<16xf32, strided<[1], offset: ?>, #wg> to !tile, !bars
   gpu.return
 }
@@ -220,7 +220,7 @@ gpu.func @in_a_nested_module(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: !tile, %dst: !tile) kernel {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       {plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [],
-                              src = {start = 0, steps = []}, dst = {start = 0, steps = []}>}
+                              src = <start = 0, steps = []>, dst = <start = 0, steps = []>>}
       : !tile to !tile, !bars
   gpu.return
 }

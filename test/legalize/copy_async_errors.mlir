@@ -12,7 +12,7 @@ gpu.func @plan_control(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: !tile, %dst: !tile) kernel {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       {plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [],
-                              src = {start = 0, steps = []}, dst = {start = 0, steps = []}>}
+                              src = <start = 0, steps = []>, dst = <start = 0, steps = []>>}
       : !tile to !tile, !bars
   gpu.return
 }
@@ -45,8 +45,8 @@ gpu.func @stores_control(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: !tile, %dst: !tile) kernel {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp)
       {plan = #tile.copy_plan<st_async, chunk = 16, count = 4, loops = [4],
-                              src = {start = 0, steps = [16]}, dst = {start = 0, steps = [16]},
-                              threads = 32, clk = 40>}
+                              src = <start = 0, steps = [16]>, dst = <start = 0, steps = [16]>,
+                              threads = 32, cycles = 40>}
       : !tile to !tile, !bars
   gpu.return
 }
@@ -65,7 +65,7 @@ gpu.func @stores_by_nobody(%rank: i32, %bars: !bars, %i: index)
   // expected-note @+1 {{let tile-analyze-layout make the plan}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp)
       {plan = #tile.copy_plan<st_async, chunk = 16, count = 4, loops = [4],
-                              src = {start = 0, steps = [16]}, dst = {start = 0, steps = [16]}>}
+                              src = <start = 0, steps = [16]>, dst = <start = 0, steps = [16]>>}
       : !tile to !tile, !bars
   gpu.return
 }

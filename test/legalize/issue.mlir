@@ -21,8 +21,8 @@ gpu.func @warp(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %dst:
     attributes {known_block_size = array<i32: 64, 1, 1>} {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp)
       {plan = #tile.copy_plan<bulk, chunk = 64, count = 3, loops = [3],
-                              src = {start = 0, steps = [64]}, dst = {start = 0, steps = [128]},
-                              threads = 1, clk = 100>}
+                              src = <start = 0, steps = [64]>, dst = <start = 0, steps = [128]>,
+                              threads = 1, cycles = 100>}
       : !tile to !tile, !bars
   gpu.return
 }
@@ -50,8 +50,8 @@ gpu.func @cta(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %dst: 
     attributes {known_block_size = array<i32: 16, 2, 4>} {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta)
       {plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [],
-                              src = {start = 0, steps = []}, dst = {start = 0, steps = []},
-                              threads = 1, clk = 100>}
+                              src = <start = 0, steps = []>, dst = <start = 0, steps = []>,
+                              threads = 1, cycles = 100>}
       : !tile to !tile, !bars
   gpu.return
 }
@@ -67,8 +67,8 @@ gpu.func @one_warp(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %
     attributes {known_block_size = array<i32: 32, 1, 1>} {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta)
       {plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [],
-                              src = {start = 0, steps = []}, dst = {start = 0, steps = []},
-                              threads = 1, clk = 100>}
+                              src = <start = 0, steps = []>, dst = <start = 0, steps = []>,
+                              threads = 1, cycles = 100>}
       : !tile to !tile, !bars
   gpu.return
 }
@@ -93,16 +93,16 @@ gpu.func @many(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %dst:
     attributes {known_block_size = array<i32: 32, 1, 1>} {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp)
       {plan = #tile.copy_plan<bulk, chunk = 16, count = 64, loops = [64],
-                              src = {start = 0, steps = [16]}, dst = {start = 0, steps = [32]}>}
+                              src = <start = 0, steps = [16]>, dst = <start = 0, steps = [32]>>}
       : !tile to !tile, !bars
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp)
       {plan = #tile.copy_plan<bulk, chunk = 16, count = 65, loops = [65],
-                              src = {start = 0, steps = [16]}, dst = {start = 0, steps = [32]}>}
+                              src = <start = 0, steps = [16]>, dst = <start = 0, steps = [32]>>}
       : !tile to !tile, !bars
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp)
       {plan = #tile.copy_plan<bulk, chunk = 16, count = 240, loops = [4, 3, 20],
-                              src = {start = 0, steps = [1024, 320, 16]},
-                              dst = {start = 0, steps = [2048, 640, 32]}>}
+                              src = <start = 0, steps = [1024, 320, 16]>,
+                              dst = <start = 0, steps = [2048, 640, 32]>>}
       : !tile to !tile, !bars
   gpu.return
 }

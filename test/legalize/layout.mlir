@@ -17,8 +17,8 @@ gpu.module @kernels {
 gpu.func @known_places(%src: !tile, %dst: !tile, %rank: i32, %bars: !bars, %i: index) {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       {plan = #tile.copy_plan<bulk, chunk = 64, count = 2, loops = [2],
-                              src = {start = 0, steps = [512], swizzle = [1, 6, 3]},
-                              dst = {start = 0, steps = [512], swizzle = [1, 6, 3]}>}
+                              src = <start = 0, steps = [512], swizzle = [1, 6, 3]>,
+                              dst = <start = 0, steps = [512], swizzle = [1, 6, 3]>>}
       : !tile to !tile, !bars
   gpu.return
 }
@@ -44,8 +44,8 @@ gpu.func @known_places(%src: !tile, %dst: !tile, %rank: i32, %bars: !bars, %i: i
 gpu.func @run_time_places(%src: !some, %dst: memref<8x32xf16, #wg>, %rank: i32, %bars: !bars, %i: index) {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       {plan = #tile.copy_plan<bulk, chunk = 16, count = 128, loops = [128],
-                              src = {start = 0, steps = [16], swizzle = [3, 4, 3]},
-                              dst = {start = 0, steps = [16]}>}
+                              src = <start = 0, steps = [16], swizzle = [3, 4, 3]>,
+                              dst = <start = 0, steps = [16]>>}
       : !some to memref<8x32xf16, #wg>, !bars
   gpu.return
 }

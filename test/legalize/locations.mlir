@@ -20,7 +20,7 @@ gpu.module @kernels {
 gpu.func @loop(%rank: i32, %bars: !bars, %i: index, %src: !tile, %dst: !tile) {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       {plan = #tile.copy_plan<bulk, chunk = 64, count = 256, loops = [2, 128],
-                              src = {start = 0, steps = [4096, 64]}, dst = {start = 0, steps = [1024, 128]}>}
+                              src = <start = 0, steps = [4096, 64]>, dst = <start = 0, steps = [1024, 128]>>}
       : !tile to !tile, !bars loc("the copy")
   gpu.return
 }

@@ -7,10 +7,10 @@
 !tile = memref<1024xf32, #wg>
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
 #bulk = #tile.copy_plan<bulk, chunk = 64, count = 2, loops = [2],
-                        src = {start = 0, steps = [64]}, dst = {start = 0, steps = [128]}>
+                        src = <start = 0, steps = [64]>, dst = <start = 0, steps = [128]>>
 #spread = #tile.copy_plan<st_async, chunk = 16, count = 64, loops = [64],
-                          src = {start = 0, steps = [16]}, dst = {start = 0, steps = [16]},
-                          threads = 64, clk = 100>
+                          src = <start = 0, steps = [16]>, dst = <start = 0, steps = [16]>,
+                          threads = 64, cycles = 100>
 
 gpu.module @kernels {
 

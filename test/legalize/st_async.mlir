@@ -30,8 +30,8 @@ gpu.func @rounds(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %ds
     attributes {known_block_size = array<i32: 64, 1, 1>} {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp)
       {plan = #tile.copy_plan<st_async, chunk = 16, count = 64, loops = [16, 4],
-                              src = {start = 0, steps = [128, 16]}, dst = {start = 0, steps = [256, 16]},
-                              threads = 32, clk = 100>}
+                              src = <start = 0, steps = [128, 16]>, dst = <start = 0, steps = [256, 16]>,
+                              threads = 32, cycles = 100>}
       : !tile to !tile, !bars
   gpu.return
 }
@@ -53,8 +53,8 @@ gpu.func @left_over(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, 
     attributes {known_block_size = array<i32: 64, 1, 1>} {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(cta)
       {plan = #tile.copy_plan<st_async, chunk = 8, count = 70, loops = [70],
-                              src = {start = 0, steps = [8]}, dst = {start = 0, steps = [16]},
-                              threads = 64, clk = 100>}
+                              src = <start = 0, steps = [8]>, dst = <start = 0, steps = [16]>,
+                              threads = 64, cycles = 100>}
       : !tile to !tile, !bars
   gpu.return
 }
@@ -75,8 +75,8 @@ gpu.func @gathered(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %
     attributes {known_block_size = array<i32: 64, 1, 1>} {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp)
       {plan = #tile.copy_plan<st_async, chunk = 4, count = 32, loops = [32],
-                              src = {start = 0, steps = [2], gather = [2, 640]},
-                              dst = {start = 0, steps = [4]}, threads = 32, clk = 100>}
+                              src = <start = 0, steps = [2], gather = [2, 640]>,
+                              dst = <start = 0, steps = [4]>, threads = 32, cycles = 100>}
       : !tile to !tile, !bars
   gpu.return
 }
@@ -95,8 +95,8 @@ gpu.func @loop(%rank: i32, %bars: !bars, %i: index) workgroup(%src: !tile, %dst:
     attributes {known_block_size = array<i32: 64, 1, 1>} {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp)
       {plan = #tile.copy_plan<st_async, chunk = 16, count = 544, loops = [544],
-                              src = {start = 0, steps = [16]}, dst = {start = 0, steps = [16]},
-                              threads = 32, clk = 100>}
+                              src = <start = 0, steps = [16]>, dst = <start = 0, steps = [16]>,
+                              threads = 32, cycles = 100>}
       : !tile to !tile, !bars
   gpu.return
 }

@@ -10,6 +10,25 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90", features = "+ptx78">] {
 
 // -----
 
+!tile = memref<8x64xf16, #gpu.address_space<workgroup>>
+!group = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90", features = "+ptx80">] {
+  gpu.func @copy(%rank: i32, %bars: !group, %i: index) workgroup(%src: !tile, %dst: !tile) kernel {
+    tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+        {plan = #tile.copy_plan<bulk, chunk = 1024, count = 1, loops = [], src = <start = 0, steps = []>, dst = <start = 0, steps = []>>}
+        : !tile to !tile, !group
+    // expected-error @below {{gpu.module 'kernels' targets PTX 8.0; st_async needs 8.1}}
+    // expected-note @below {{set features to +ptx81, or name another variant on the copy}}
+    tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i]) issue(warp)
+        {plan = #tile.copy_plan<st_async, chunk = 16, count = 64, loops = [64], src = <start = 0, steps = [16]>, dst = <start = 0, steps = [16]>, threads = 32, cycles = 50>}
+        : !tile to !tile, !group
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @kernels_control [#nvvm.target<chip = "sm_90", features = "+ptx80">] {
 }
 
@@ -66,12 +85,12 @@ module @nested {
 
 // -----
 
-// The legalization may have written st.async, which is younger than the rest.
+// LLVM knows nothing of what is inline, and st.async is younger than the rest.
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90", features = "+ptx80">] {
   gpu.func @store(%address: i32, %word: i32, %barrier: i32) kernel {
     // expected-error @below {{gpu.module 'kernels' targets PTX 8.0; st.async needs 8.1}}
-    // expected-note @below {{set features to +ptx81, or variant = "bulk" on the copy}}
+    // expected-note @below {{set features to +ptx81}}
     llvm.inline_asm has_side_effects "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [$0], $1, [$2];", "r,r,r,~{memory}" %address, %word, %barrier : (i32, i32, i32) -> ()
     gpu.return
   }

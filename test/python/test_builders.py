@@ -17,7 +17,7 @@ GROUP = "!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_
 TILE = "memref<8x16xf32, #gpu.address_space<workgroup>>"
 PLAN = (
     "#tile.copy_plan<bulk, chunk = 128, count = 16, loops = [2, 8], "
-    "src = {start = 16, steps = [2048, 256]}, dst = {start = 896, steps = [2048, -128]}>"
+    "src = <start = 16, steps = [2048, 256]>, dst = <start = 896, steps = [2048, -128]>>"
 )
 
 
@@ -88,19 +88,19 @@ def test_a_plan_shows_its_numbers(arguments: ir.OpOperandList) -> None:
     assert plan.count == 16
     assert plan.total_bytes == 2048
     assert plan.loops == [2, 8]
-    assert (plan.src_start, plan.src_steps) == (16, [2048, 256])
-    assert (plan.dst_start, plan.dst_steps) == (896, [2048, -128])
+    assert (plan.src.start, plan.src.steps) == (16, [2048, 256])
+    assert (plan.dst.start, plan.dst.steps) == (896, [2048, -128])
     assert str(plan) == PLAN
 
 
 def test_a_plan_of_stores_shows_its_choice(arguments: ir.OpOperandList) -> None:
     text = (
         "#tile.copy_plan<st_async, chunk = 16, count = 4, loops = [4], "
-        "src = {start = 0, steps = [4], gather = [4, 256]}, "
-        "dst = {start = 0, steps = [256]}, threads = 32, clk = 40>"
+        "src = <start = 0, steps = [4], gather = [4, 256]>, "
+        "dst = <start = 0, steps = [256]>, threads = 32, cycles = 40>"
     )
     plan = copy(arguments, plan=ir.Attribute.parse(text)).plan
-    assert (plan.src_gather, plan.threads, plan.clk) == ([4, 256], 32, 40)
+    assert (plan.src.gather, plan.threads, plan.cycles) == ([4, 256], 32, 40)
     assert str(plan) == text
 
 

@@ -17,7 +17,7 @@ from mlir_tile.dialects import tile
 ROOT = Path(__file__).parents[2]
 PLAN = (
     "#tile.copy_plan<bulk, chunk = 16, count = 1, loops = [], "
-    "src = {start = 0, steps = []}, dst = {start = 0, steps = []}>"
+    "src = <start = 0, steps = []>, dst = <start = 0, steps = []>>"
 )
 
 

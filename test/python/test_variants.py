@@ -167,12 +167,12 @@ ISSUE = "def issue(op): raise NotImplementedError('issue was called')\n"
 
 
 def test_a_declared_variant_has_copies_of_its_granule() -> None:
-    declared = ISSUE + "mt.register_variant('mine', issue, granule_bytes=8, most_bytes=48)"
+    declared = ISSUE + "mt.register_variant('mine', issue, granule_bytes=8, max_bytes=48)"
     # 1024 bytes in one run: 32 is the longest that divides it and is at most 48.
     result = planned(declared, attributes='{variant = "mine"}')
     assert result.stdout.startswith(
         "#tile.copy_plan<mine, chunk = 32, count = 32, loops = [32], "
-        "src = {start = 0, steps = [32]}, dst = {start = 0, steps = [32]}>"
+        "src = <start = 0, steps = [32]>, dst = <start = 0, steps = [32]>>"
     ), result.stderr
 
 
@@ -187,16 +187,16 @@ def test_a_variant_is_chosen_by_its_cost(cost: str, chosen: str) -> None:
 
 def test_the_cost_counts_copies_for_each_thread_and_bytes() -> None:
     declared = ISSUE + (
-        "mt.register_variant('mine', issue, granule_bytes=4, most_bytes=4, spread=True, "
+        "mt.register_variant('mine', issue, granule_bytes=4, max_bytes=4, cooperative=True, "
         "cost=mt.Cost(1000, 10, 0.5))"
     )
     # 256 copies by 32 lanes are 8 for each; 1024 bytes.
     result = planned(declared, issue="warp", attributes='{variant = "mine"}')
-    assert ", threads = 32, clk = 1592>" in result.stdout
+    assert ", threads = 32, cycles = 1592>" in result.stdout
 
 
 def test_a_variant_that_is_spread_needs_a_warp() -> None:
-    declared = ISSUE + "mt.register_variant('mine', issue, granule_bytes=4, spread=True)"
+    declared = ISSUE + "mt.register_variant('mine', issue, granule_bytes=4, cooperative=True)"
     result = planned(declared, attributes='{variant = "mine"}')
     assert "spread over the threads of a warp or a CTA, got issue(thread)" in result.stderr
 
@@ -261,9 +261,9 @@ def nothing(op: object) -> None:
         ({"granule_bytes": 12}, ValueError, "must be a power of two in 1 to 1024, got 12"),
         ({"granule_bytes": 0}, ValueError, "must be a power of two in 1 to 1024, got 0"),
         ({"granule_bytes": 4.0}, TypeError, "granule_bytes must be an int, got 4.0"),
-        ({"most_bytes": 6}, ValueError, "must be a multiple of granule_bytes, 4, got 6"),
-        ({"most_bytes": 0}, ValueError, "must be a multiple of granule_bytes, 4, got 0"),
-        ({"most_bytes": "4"}, TypeError, "most_bytes must be an int or None, got '4'"),
+        ({"max_bytes": 6}, ValueError, "must be a multiple of granule_bytes, 4, got 6"),
+        ({"max_bytes": 0}, ValueError, "must be a multiple of granule_bytes, 4, got 0"),
+        ({"max_bytes": "4"}, TypeError, "max_bytes must be an int or None, got '4'"),
         ({"cost": 3}, TypeError, "cost must be a Cost or None, got 3"),
     ],
 )
@@ -277,10 +277,10 @@ def test_a_wrong_declaration_is_refused(
 
 
 def test_a_cost_is_a_finite_number() -> None:
-    with pytest.raises(TypeError, match="clk_per_copy must be a finite number, got nan"):
-        mt.Cost(clk_per_copy=float("nan"))
-    with pytest.raises(ValueError, match="base_clk must be in 0 to 1e9, got -1"):
-        mt.Cost(base_clk=-1)
+    with pytest.raises(TypeError, match="cycles_per_copy must be a finite number, got nan"):
+        mt.Cost(cycles_per_copy=float("nan"))
+    with pytest.raises(ValueError, match="base_cycles must be in 0 to 1e9, got -1"):
+        mt.Cost(base_cycles=-1)
 
 
 def test_only_the_projects_own_variants_can_be_replaced() -> None:

@@ -21,7 +21,7 @@ MAY_INCLUDE = {
         "llvm", "mlir", "lib/Layout", "dialect", "lib/Facts", "lib/Plan", "lib/Sync",
         "lib/Transforms",
     },
-    "lib/Plugin": {"mlir", "dialect", "lib/Transforms"},
+    "lib/Plugin": {"mlir", "dialect", "lib/Plan", "lib/Transforms"},
     "lib/Runtime": {"lib/Runtime"},
     "python/bindings": {
         "llvm", "mlir", "mlir-c", "lib/Layout", "dialect", "lib/Facts", "lib/Plan", "lib/Sync",
@@ -221,3 +221,29 @@ def test_a_wrong_import_is_found(path: str, statement: str) -> None:
 )
 def test_a_right_import_passes(path: str, statement: str) -> None:
     assert python_complaints(Path(path), statement) == []
+
+
+def test_a_variant_is_named_in_its_file_and_in_one_table() -> None:
+    """Adding one adds a file in C++, a file in Python and a line in each of two tables."""
+    declared = {
+        match[1]: path
+        for path in (PROJECT / "lib/Plan").glob("*Variant.cpp")
+        for match in re.finditer(r'variant\.name = "(\w+)"', path.read_text())
+    }
+    listed = re.findall(
+        r"^TILE_VARIANT\((\w+)\)", (PROJECT / "lib/Plan/Variants.def").read_text(), re.M
+    )
+    assert len(listed) == len(declared) >= 2
+    table = PROJECT / "python/mlir_tile/legalize/copy_async.py"
+    for name, path in declared.items():
+        folders = ("lib", "dialect", "python/bindings", "python/mlir_tile")
+        sources = [
+            PROJECT / source
+            for source in source_files()
+            if any(source.is_relative_to(folder) for folder in folders)
+            and source.suffix in (".cpp", ".h", ".def", ".py")
+        ]
+        naming = {
+            found for found in sources if re.search(rf"""(["'])(?:{name})\1""", found.read_text())
+        }
+        assert naming == {path, table}, name

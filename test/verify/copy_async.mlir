@@ -39,11 +39,11 @@ func.func @by_a_cta_in_one_variant(%src: !tile, %dst: !tile, %rank: i32, %bars: 
 }
 
 // CHECK-LABEL: func @planned(
-// CHECK-NEXT: tile.copy_async {{.*}} {plan = #tile.copy_plan<bulk, chunk = 128, count = 8, loops = [8], src = {start = 0, steps = [128]}, dst = {start = 16, steps = [-128]}>} : memref
+// CHECK-NEXT: tile.copy_async {{.*}} {plan = #tile.copy_plan<bulk, chunk = 128, count = 8, loops = [8], src = <start = 0, steps = [128]>, dst = <start = 16, steps = [-128]>>} : memref
 func.func @planned(%src: !tile, %dst: !tile, %rank: i32, %bars: !bars, %i: index) {
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       {plan = #tile.copy_plan<bulk, chunk = 128, count = 8, loops = [8],
-                              src = {start = 0, steps = [128]}, dst = {start = 16, steps = [-128]}>}
+                              src = <start = 0, steps = [128]>, dst = <start = 16, steps = [-128]>>}
       : !tile to !tile, !bars
   return
 }

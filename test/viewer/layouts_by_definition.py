@@ -50,22 +50,22 @@ def bank(byte: int) -> int:
 
 def moved_bytes(plan: Any) -> Iterator[tuple[int, int, int]]:
     """Execute a plan: yield (copy, source byte, destination byte) in issue order."""
-    part_bytes, *levels = plan.src_gather or [plan.chunk_bytes, 0]
+    part_bytes, *levels = plan.src.gather or [plan.chunk_bytes, 0]
     for number, point in enumerate(itertools.product(*map(range, plan.loops))):
-        src = plan.src_start + sum(i * s for i, s in zip(point, plan.src_steps, strict=True))
-        dst = plan.dst_start + sum(i * s for i, s in zip(point, plan.dst_steps, strict=True))
+        src = plan.src.start + sum(i * s for i, s in zip(point, plan.src.steps, strict=True))
+        dst = plan.dst.start + sum(i * s for i, s in zip(point, plan.dst.steps, strict=True))
         for byte in range(plan.chunk_bytes):
             part, rest = divmod(byte, part_bytes)
             begin = src
             for step, group in zip(levels[::2], [*levels[1::2], part + 1], strict=True):
                 begin += part % group * step
                 part //= group
-            begin = xor(begin, plan.src_swizzle) if plan.src_swizzle else begin
-            target = xor(dst, plan.dst_swizzle) if plan.dst_swizzle else dst
+            begin = xor(begin, plan.src.swizzle) if plan.src.swizzle else begin
+            target = xor(dst, plan.dst.swizzle) if plan.dst.swizzle else dst
             yield number, begin + rest, target + byte
 
 
-def load_clk(places: Sequence[int], part_bytes: int) -> list[int]:
+def load_cycles(places: Sequence[int], part_bytes: int) -> list[int]:
     """Return for each lane in how many clocks its group has loaded: 128 bytes are a group's.
 
     A bank gives one word of 4 bytes in a clock, to however many lanes want that word.

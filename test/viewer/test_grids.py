@@ -149,20 +149,20 @@ def test_conflicts_are_those_of_banks_that_give_a_word_a_clock(
 ) -> None:
     copy = copies.between(parse(src), parse(dst), issue, None, 256)
     source, destination = model.picture_of_copy(copy, None, EVERYTHING).grids
-    assert {cell.moved.clk for cell in destination.cells()} == {0}
+    assert {cell.moved.cycles for cell in destination.cells()} == {0}
     if copy.plan.variant != "st_async":
-        assert {cell.moved.clk for cell in source.cells()} == {0}
+        assert {cell.moved.cycles for cell in source.cells()} == {0}
         return
-    part_bytes = (copy.plan.src_gather or [copy.plan.chunk_bytes])[0]
+    part_bytes = (copy.plan.src.gather or [copy.plan.chunk_bytes])[0]
     loads: dict[tuple[int, int], list[int]] = {}
     for index, (number, at, _) in enumerate(definition.moved_bytes(copy.plan)):
         part, rest = divmod(index % copy.plan.chunk_bytes, part_bytes)
         if rest == 0:
             loads.setdefault((number // 32, part), []).append(at)
     clocks = {
-        (warp * 32 + lane, part): clk
+        (warp * 32 + lane, part): cycles
         for (warp, part), places in loads.items()
-        for lane, clk in enumerate(definition.load_clk(places, part_bytes))
+        for lane, cycles in enumerate(definition.load_cycles(places, part_bytes))
     }
     reads = {
         (number, at): index % copy.plan.chunk_bytes // part_bytes
@@ -171,13 +171,13 @@ def test_conflicts_are_those_of_banks_that_give_a_word_a_clock(
     for cell in source.cells():
         byte = cell.place * source.element_bits // 8
         part = reads[cell.moved.chunk, byte]
-        assert cell.moved.clk == clocks[cell.moved.chunk, part]
+        assert cell.moved.cycles == clocks[cell.moved.chunk, part]
     # The analysis says the mean of the warps, rounded up, in its remark.
     groups = sum(
-        sum(definition.load_clk(places, part_bytes)[:: min(32, 128 // max(4, part_bytes))])
+        sum(definition.load_cycles(places, part_bytes)[:: min(32, 128 // max(4, part_bytes))])
         for places in loads.values()
     )
-    said = re.search(r"st_async: .*?(\d+) clk for a warp to load", "\n".join(copy.said))
+    said = re.search(r"st_async: .*?(\d+) cycles for a warp to load", "\n".join(copy.said))
     assert said and int(said[1]) == -(-groups // len(loads))
 
 
@@ -187,7 +187,7 @@ def test_some_of_these_copies_have_conflicts_and_some_have_none() -> None:
         copy = copies.between(parse(src), parse(dst), issue, None, 256)
         if copy.plan.variant == "st_async":
             source, _ = model.picture_of_copy(copy, None, EVERYTHING).grids
-            worst.append(max(cell.moved.clk for cell in source.cells()))
+            worst.append(max(cell.moved.cycles for cell in source.cells()))
     assert min(worst) == 1 < max(worst)
 
 
@@ -269,7 +269,7 @@ def test_a_plan_is_drawn_byte_by_byte(src: str, dst: str, issue: str) -> None:
 
 def test_a_plan_of_no_bytes_has_no_grids() -> None:
     plan = ir.Attribute.parse(
-        "#tile.copy_plan<bulk, chunk = 0, count = 0, loops = [], src = {start = 0, steps = []}, "
-        "dst = {start = 0, steps = []}>"
+        "#tile.copy_plan<bulk, chunk = 0, count = 0, loops = [], src = <start = 0, steps = []>, "
+        "dst = <start = 0, steps = []>>"
     )
     assert model.picture_of_plan(plan, Window()).grids == []

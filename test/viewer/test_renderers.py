@@ -62,7 +62,7 @@ def test_an_svg_has_a_group_for_each_cell_with_its_numbers_and_colour() -> None:
             assert texts[0] == str(cell.place)
             assert "".join(texts[1:]) == looks.value(cell, grid, picture.color)
             assert group[0].get("fill") == looks.fill(cell, picture.color)
-            assert bool(list(group.iter(f"{SVG}path"))) == (cell.moved.clk > 1)
+            assert bool(list(group.iter(f"{SVG}path"))) == (cell.moved.cycles > 1)
             frames = [r for r in group.iter(f"{SVG}rect") if r.get("class") == "m"]
             assert bool(frames) == cell.marked
 
@@ -142,7 +142,7 @@ def test_cells_of_a_page_say_where_they_lie() -> None:
 def test_the_script_of_a_page_tells_where_the_element_below_the_mouse_lies(tmp_path: Path) -> None:
     page = html.page([])
     script = page[page.index("<script>") + 8 : page.index("</script>")]
-    cell = {"at": "1,8", "place": "64", "piece": "8", "bits": "16", "chunk": "3", "clk": "2"}
+    cell = {"at": "1,8", "place": "64", "piece": "8", "bits": "16", "chunk": "3", "cycles": "2"}
     program = tmp_path / "page.js"
     program.write_text(
         "const document = {getElementById: () => ({}), querySelectorAll: () => []};\n"
@@ -162,7 +162,7 @@ def test_the_script_of_a_page_tells_where_the_element_below_the_mouse_lies(tmp_p
             "at": f"(1, {8 + i})", "place": str(64 + i), "byte": str(byte),
             "bank": str(byte // 4 % 32), "copy": "3",
         }  # fmt: skip
-    assert done.stdout.count("loaded in 2 clk instead of 1") == 4
+    assert done.stdout.count("loaded in 2 cycles instead of 1") == 4
 
 
 def test_text_has_the_same_numbers_with_and_without_colours() -> None:
@@ -175,7 +175,7 @@ def test_text_has_the_same_numbers_with_and_without_colours() -> None:
             for cell in grid.cells():
                 value = looks.value(cell, grid, picture.color)
                 assert f"{cell.place} {value}" in plain
-        assert ("!" in plain) == any(c.moved.clk > 1 for g in picture.grids for c in g.cells())
+        assert ("!" in plain) == any(c.moved.cycles > 1 for g in picture.grids for c in g.cells())
 
 
 def test_grids_stand_side_by_side_where_there_is_room() -> None:
@@ -190,7 +190,7 @@ def test_notebooks_show_layouts_and_plans() -> None:
     layout = LayoutAttr.get((8, 64), (64, 1), swizzle=(3, 3, 3))
     plan = ir.Attribute.parse(
         "#tile.copy_plan<bulk, chunk = 64, count = 16, loops = [8, 2], "
-        "src = {start = 0, steps = [128, 64]}, dst = {start = 0, steps = [64, 512]}>"
+        "src = <start = 0, steps = [128, 64]>, dst = <start = 0, steps = [64, 512]>>"
     )
     for attribute, cells in ((layout, 64), (plan, 128)):
         root = ElementTree.fromstring(attribute._repr_html_())

@@ -12,7 +12,7 @@ import pytest
 from tile_tools.layout import main
 
 PROJECT = Path(__file__).parents[2]
-PARTING = "they part at coordinate (64)"
+PARTING = "they first diverge at coordinate (64)"
 KERNEL = """\
 #wg = #gpu.address_space<workgroup>
 !bars = !nvgpu.mbarrier.group<memorySpace = #wg, num_barriers = 1>
@@ -77,7 +77,7 @@ def test_a_plan_that_a_file_brings_is_not_trusted(
 ) -> None:
     stale = (
         "plan = #tile.copy_plan<bulk, chunk = 16, count = 32, loops = [32], "
-        "src = {start = 0, steps = [16]}, dst = {start = 0, steps = [16]}>"
+        "src = <start = 0, steps = [16]>, dst = <start = 0, steps = [16]>>"
     )
     path = tmp_path / "planned.mlir"
     path.write_text(

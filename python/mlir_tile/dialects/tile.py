@@ -5,7 +5,14 @@ The op classes are generated and take operands as the op has them. The builders 
 as the ops are, take numbers and barriers as one writes them; see docs/how-to/python-builders.md.
 """
 
-from .._tile import CopyPlanAttr, IssueAttr, LayoutAttr, ReductionKindAttr, ScopeAttr
+from .._tile import (
+    CopyPlanAttr,
+    CopySideAttr,
+    IssueAttr,
+    LayoutAttr,
+    ReductionKindAttr,
+    ScopeAttr,
+)
 from ._tile_builders import (
     all_reduce,
     arrive,
@@ -41,6 +48,7 @@ __all__ = [
     "AssumeMultipleOp",
     "CopyAsyncOp",
     "CopyPlanAttr",
+    "CopySideAttr",
     "ExpectOp",
     "Issue",
     "IssueAttr",

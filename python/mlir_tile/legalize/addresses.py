@@ -11,7 +11,7 @@ from mlir import ir
 from mlir.dialects import arith, llvm, memref, nvgpu, nvvm
 
 from .. import _tile
-from ..dialects.tile import LayoutAttr, OffsetOp
+from ..dialects.tile import CopySideAttr, LayoutAttr, OffsetOp
 from .values import Attributes, build, built_once, constant, index, made_once
 
 GEP_DYNAMIC = -(2**31)
@@ -22,26 +22,24 @@ Offset: TypeAlias = int | ir.Value
 
 
 class Side:
-    """Where the chunks of one side of a copy, the memref `tile`, begin.
+    """Where the chunks of one side of a copy, the memref `tile`, begin, as `planned`.
 
-    `start_bytes` counts from the aligned pointer of the memref's descriptor. Where the memref's
+    The planned start counts from the aligned pointer of the memref's descriptor. Where the memref's
     type says that its offset is known at run time only, the offset of the memref is taken instead:
-    it is the whole of it. `swizzle` is what the plan says of the side: bits, base and shift.
+    it is the whole of it. With a `rank` it is the counterpart of the buffer in that CTA.
     """
 
-    def __init__(self, tile: ir.Value, start_bytes: int, swizzle: Sequence[int]) -> None:
+    def __init__(self, tile: ir.Value, planned: CopySideAttr, rank: ir.Value | None = None) -> None:
         self.base, offset_bytes = base_and_offset(tile)
-        self.start_bytes: Offset = start_bytes if offset_bytes is None else offset_bytes
-        self.swizzle = tuple(swizzle)
-        if not swizzle:
+        self.start_bytes: Offset = planned.start if offset_bytes is None else offset_bytes
+        self.swizzle = tuple(planned.swizzle)
+        if not self.swizzle:
             self.base, self.start_bytes = advance(self.base, self.start_bytes), 0
-
-    def map_to(self, rank: ir.Value) -> None:
-        """Mean the counterpart of the buffer in CTA `rank` of the cluster from now on."""
-        self.base = mapped(self.base, rank)
+        if rank is not None:
+            self.base = mapped(self.base, rank)
 
     def at(self, offset_bytes: Offset) -> ir.Value:
-        """Return the address of the chunk `offset_bytes` behind the start, swizzled as planned."""
+        """Return the address of the chunk `offset_bytes` after the start, swizzled as planned."""
         if not self.swizzle:
             return advance(self.base, offset_bytes)
         return advance(self.base, swizzled(plus(self.start_bytes, offset_bytes), self.swizzle))

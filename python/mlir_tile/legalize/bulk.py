@@ -8,8 +8,8 @@ from mlir import ir
 from mlir.dialects import arith, scf
 
 from ..dialects import tile
-from .addresses import Offset, Side, mapped_barrier, plus
-from .threads import one_thread_of
+from .addresses import Offset, plus
+from .copy import Copy
 from .values import build, i32, index
 
 MAX_WRITTEN_OUT = 64
@@ -25,20 +25,12 @@ Points: TypeAlias = list[tuple[int, int]]
 """Bytes in source and destination."""
 
 
-def issue(op: tile.CopyAsyncOp) -> None:
-    """Issue the copies of `op.plan`, from one of the executing threads.
-
-    The addresses are computed by all of them, so that they are uniform in the warp.
-    """
-    plan = op.plan
-    src = Side(op.src, plan.src_start, plan.src_swizzle)
-    dst = Side(op.dst, plan.dst_start, plan.dst_swizzle)
-    dst.map_to(op.rank)
-    barrier = mapped_barrier(op.barriers, op.barrier_index, op.rank)
-    chunk_bytes = i32(plan.chunk_bytes)
-    with one_thread_of(op):
-        for src_bytes, dst_bytes in chunk_offsets(plan):
-            operands = [dst.at(dst_bytes), src.at(src_bytes), barrier, chunk_bytes]
+def issue(copy: Copy) -> None:
+    """Issue one bulk copy for each chunk of the plan, from one of the executing threads."""
+    chunk_bytes = i32(copy.plan.chunk_bytes)
+    with copy.threads.one():
+        for src_bytes, dst_bytes in chunk_offsets(copy.plan):
+            operands = [copy.dst.at(dst_bytes), copy.src.at(src_bytes), copy.barrier, chunk_bytes]
             build("nvvm.cp.async.bulk.shared.cluster.shared.cta", operands)
 
 
@@ -48,7 +40,7 @@ def chunk_offsets(plan: tile.CopyPlanAttr) -> Iterator[tuple[Offset, Offset]]:
     Few chunks yield as many constants. For many, a loop nest is built around those that are
     yielded, and ends when the iterator does.
     """
-    loops = list(zip(plan.loops, plan.src_steps, plan.dst_steps, strict=True))
+    loops = list(zip(plan.loops, plan.src.steps, plan.dst.steps, strict=True))
     points = [(0, 0)]
     while loops and len(points) * loops[-1][0] <= MAX_WRITTEN_OUT:
         points = repeated(points, *loops.pop())
@@ -66,7 +58,7 @@ def loop_nest(
     """Build an `scf.for` for each loop, and yield the points that are written out in the last.
 
     That one takes as many steps at a time as may be written out. What its extent leaves over is
-    yielded behind it.
+    yielded after it.
     """
     if not loops:
         for src_bytes, dst_bytes in points:

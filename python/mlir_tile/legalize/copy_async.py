@@ -8,8 +8,9 @@ from mlir.rewrite import PatternRewriter
 from ..dialects import tile
 from ..scripted import PassFailure
 from . import bulk, st_async
+from .copy import Copy, PlanError, mapped_copy
 
-VARIANTS: dict[str, Callable[[tile.CopyAsyncOp], None]] = {
+VARIANTS: dict[str, Callable[[Copy], None]] = {
     "bulk": bulk.issue,
     "st_async": st_async.issue,
 }
@@ -22,5 +23,8 @@ def legalize_copy_async(op: tile.CopyAsyncOp, rewriter: PatternRewriter) -> None
         raise PassFailure(op, "'tile.copy_async' op has no plan", "run tile-analyze-layout first")
     if plan.count:
         with rewriter.ip, op.location:
-            VARIANTS[plan.variant](op)
+            try:
+                VARIANTS[plan.variant](mapped_copy(op))
+            except PlanError as error:
+                raise PassFailure(op, f"'tile.copy_async' op plan {error}", error.fix) from None
     rewriter.erase_op(op.operation)

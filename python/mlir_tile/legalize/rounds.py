@@ -29,7 +29,7 @@ def places_of(
 
     `first` is a number below `plan.threads` plus any multiple of `stride`; 0 means no multiple.
     """
-    loops = list(zip(plan.loops, plan.src_steps, plan.dst_steps, strict=True))
+    loops = list(zip(plan.loops, plan.src.steps, plan.dst.steps, strict=True))
     fixed = [(0, 0)] * len(counts)
     return _places(loops, first, plan.threads, stride, list(counts), (0, 0), fixed)
 

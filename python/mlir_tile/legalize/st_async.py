@@ -11,11 +11,9 @@ from mlir import ir
 from mlir.dialects import arith, llvm, scf
 
 from ..builders import if_true
-from ..dialects import tile
-from ..scripted import PassFailure
-from .addresses import Side, advance, mapped_barrier, swizzled
+from .addresses import Side, advance, swizzled
+from .copy import Copy, PlanError
 from .rounds import Index, Place, add, places_of
-from .threads import thread_in
 from .values import Attributes, build, built_once, i32, made_once
 
 MAX_LOADED_WORDS = 32
@@ -24,19 +22,18 @@ MAX_STRAIGHT_ROUNDS = 16
 """Rounds that are written out; more become a loop over groups of them."""
 
 
-def issue(op: tile.CopyAsyncOp) -> None:
-    """Issue the stores of `op.plan`, from all executing threads."""
-    plan = op.plan
+def issue(copy: Copy) -> None:
+    """Issue the stores of the plan, from all executing threads."""
+    plan = copy.plan
     chunk_bytes, threads = plan.chunk_bytes, plan.threads
     if chunk_bytes not in (4, 8, 16) or not threads:
-        raise PassFailure(
-            op,
-            "'tile.copy_async' op plan must store 4, 8 or 16 bytes by some threads, got "
+        raise PlanError(
+            "must store 4, 8 or 16 bytes by some threads, got "
             f"{chunk_bytes} bytes by {threads} threads",
             "let tile-analyze-layout make the plan",
         )
-    stores = Stores(op, plan)
-    thread = thread_in(op)
+    stores = Stores(copy)
+    thread = copy.threads.number()
     rounds, left = divmod(plan.count, threads)
     group = min(8, MAX_LOADED_WORDS // max(4, len(stores.part_offsets)))
     looped = rounds // group if rounds > MAX_STRAIGHT_ROUNDS else 0
@@ -58,15 +55,13 @@ def issue(op: tile.CopyAsyncOp) -> None:
 class Stores:
     """The stores of one copy: where they load from, where they store to, and how wide."""
 
-    def __init__(self, op: tile.CopyAsyncOp, plan: tile.CopyPlanAttr) -> None:
-        self.plan = plan
-        self.part_offsets = plan.src_part_offsets
-        self.part_bytes = plan.chunk_bytes // len(self.part_offsets)
-        self.src = addresses_of(Side(op.src, plan.src_start, plan.src_swizzle))
-        dst = Side(op.dst, plan.dst_start, plan.dst_swizzle)
-        dst.map_to(op.rank)
-        self.dst = addresses_of(dst)
-        self.barrier = number_of(mapped_barrier(op.barriers, op.barrier_index, op.rank))
+    def __init__(self, copy: Copy) -> None:
+        self.plan = copy.plan
+        self.part_offsets = copy.plan.part_offsets
+        self.part_bytes = copy.plan.chunk_bytes // len(self.part_offsets)
+        self.src = addresses_of(copy.src)
+        self.dst = addresses_of(copy.dst)
+        self.barrier = number_of(copy.barrier)
 
     def rounds(self, first: ir.Value, stride: int, counts: Sequence[int]) -> None:
         """Load all of some rounds, then store them, so that the loads overlap.

@@ -3,20 +3,49 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from mlir import ir
 from mlir.dialects import arith, gpu, nvvm
 
 from ..builders import if_true
-from ..dialects import tile
 from .values import built_once, i32
 
 LANES = 32
 
 
-def thread_in(op: tile.CopyAsyncOp) -> ir.Value:
-    """Return the number of the thread among those that execute `op`, an `i32`."""
-    return lane() if op.issue.value == "warp" else thread_in_block(known_block_size())
+@dataclass(frozen=True)
+class Threads:
+    """Those that execute an op: `issue` is thread, warp or cta."""
+
+    issue: str
+
+    def number(self) -> ir.Value:
+        """Return the number of the thread among them, an `i32`."""
+        return lane() if self.issue == "warp" else thread_in_block(known_block_size())
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Let one of them execute what is built inside.
+
+        Of a warp or a CTA this is an elected lane of a converged warp: under any other condition
+        the PTX assembler puts a loop over the active lanes around each bulk copy.
+        """
+        if self.issue == "thread":
+            yield
+            return
+        elected = ir.IntegerType.get_signless(1)
+        sizes = known_block_size()
+        if self.issue == "warp" or (sizes and sizes[0] * sizes[1] * sizes[2] == LANES):
+            with if_true(nvvm.elect_sync(elected)):
+                yield
+            return
+        thread = thread_in_block(sizes)
+        with (
+            if_true(arith.cmpi(arith.CmpIPredicate.ult, thread, i32(LANES))),
+            if_true(nvvm.elect_sync(elected)),
+        ):
+            yield
 
 
 @built_once
@@ -57,27 +86,3 @@ def known_block_size() -> tuple[int, ...] | None:
             return None if known is None else tuple(ir.DenseI32ArrayAttr(known))
         parent = parent.parent
     return None
-
-
-@contextmanager
-def one_thread_of(op: tile.CopyAsyncOp) -> Iterator[None]:
-    """Let one of the threads that execute `op` execute what is built inside.
-
-    Of a warp or a CTA this is an elected lane of a converged warp: under any other condition the
-    PTX assembler puts a loop over the active lanes around each bulk copy.
-    """
-    if op.issue.value == "thread":
-        yield
-        return
-    elected = ir.IntegerType.get_signless(1)
-    sizes = known_block_size()
-    if op.issue.value == "warp" or (sizes and sizes[0] * sizes[1] * sizes[2] == LANES):
-        with if_true(nvvm.elect_sync(elected)):
-            yield
-        return
-    thread = thread_in_block(sizes)
-    with (
-        if_true(arith.cmpi(arith.CmpIPredicate.ult, thread, i32(LANES))),
-        if_true(nvvm.elect_sync(elected)),
-    ):
-        yield

@@ -75,8 +75,8 @@ def nvvm(options: Options) -> str:
         [
             analyze(options.remarks),
             target,  # which is verified sooner while copies are still single ops
-            LEGALIZE,
             "tile-check-target",
+            LEGALIZE,
             "tile-check-memrefs",
             "convert-nvgpu-to-nvvm",
             # Of what the host's program has of nvgpu, nvvm must not be left.

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._tile import load_clk, swizzled
+from .._tile import load_cycles, swizzled, variant_traits
 
 LANES = 32
 
@@ -21,13 +21,13 @@ LANES = 32
 class Moved:
     """The copy that moves some bytes: its number in issue order, and the thread that issues it.
 
-    `clk` is in how many clocks banks give what is loaded together with them: 1 without conflicts,
-    0 where no thread loads them. None without a copy, or without a choice of threads.
+    `cycles` is how many cycles banks take to give what is loaded together with them: 1 without
+    conflicts, 0 where no thread loads them. None without a copy, or without a choice of threads.
     """
 
     chunk: int | None = None
     thread: int | None = None
-    clk: int = 0
+    cycles: int = 0
 
 
 class Chunks:
@@ -40,22 +40,21 @@ class Chunks:
         self.count: int = plan.count
         self._bytes: int = plan.chunk_bytes
         self._threads: int = plan.threads
-        self._parts = len(plan.src_part_offsets)
+        self._parts = len(plan.part_offsets)
         self.part_bytes: int = plan.chunk_bytes // self._parts
-        starts = list(_starts(plan.loops, plan.src_start, plan.src_steps))
+        starts = list(_starts(plan.loops, plan.src.start, plan.src.steps))
         self._dst = sorted(
-            (swizzled(start, plan.dst_swizzle), number)
-            for number, start in enumerate(_starts(plan.loops, plan.dst_start, plan.dst_steps))
+            (swizzled(start, plan.dst.swizzle), number)
+            for number, start in enumerate(_starts(plan.loops, plan.dst.start, plan.dst.steps))
         )
         # Part p of chunk n has the number n * parts + p.
         self._places = [
-            swizzled(start + offset, plan.src_swizzle)
+            swizzled(start + offset, plan.src.swizzle)
             for start in starts
-            for offset in plan.src_part_offsets
+            for offset in plan.part_offsets
         ]
-        # Bulk copies are read by no thread.
-        self._loaded = plan.variant == "st_async"
-        self._clk: dict[tuple[int, int], list[int]] = {}
+        self._loaded: bool = variant_traits(plan.variant).threads_load
+        self._cycles: dict[tuple[int, int], list[int]] = {}
 
     def at_destination(self, byte: int) -> Moved:
         """Return the copy that writes a byte of the destination."""
@@ -70,7 +69,7 @@ class Chunks:
         assert number is not None
         for part in range(self._parts):
             if 0 <= byte - self._places[number * self._parts + part] < self.part_bytes:
-                return Moved(number, self._thread(number), self._load_clk(number, part))
+                return Moved(number, self._thread(number), self._load_cycles(number, part))
         raise AssertionError(f"copy {number} of the plan does not read byte {byte}")
 
     def destination_pieces(self, piece: int) -> dict[int, Moved]:
@@ -91,22 +90,24 @@ class Chunks:
             number, part = divmod(index, self._parts)
             for byte in range(place, place + self.part_bytes, piece):
                 if byte not in found:
-                    found[byte] = Moved(number, self._thread(number), self._load_clk(number, part))
+                    found[byte] = Moved(
+                        number, self._thread(number), self._load_cycles(number, part)
+                    )
         return found
 
     def _thread(self, number: int) -> int | None:
         return number % self._threads if self._threads else None
 
-    def _load_clk(self, number: int, part: int) -> int:
-        """Return in how many clocks the lanes that are served together have loaded."""
+    def _load_cycles(self, number: int, part: int) -> int:
+        """Return in how many cycles the lanes that are served together have loaded."""
         if not self._loaded:
             return 0
         warp = number // LANES
-        if (warp, part) not in self._clk:
+        if (warp, part) not in self._cycles:
             lanes = self._places[warp * LANES * self._parts + part :: self._parts][:LANES]
-            self._clk[warp, part] = load_clk(lanes, self.part_bytes)
-        together = LANES // len(load_clk([0] * LANES, self.part_bytes))
-        return self._clk[warp, part][number % LANES // together]
+            self._cycles[warp, part] = load_cycles(lanes, self.part_bytes)
+        together = LANES // len(load_cycles([0] * LANES, self.part_bytes))
+        return self._cycles[warp, part][number % LANES // together]
 
 
 def _starts(loops: Sequence[int], start: int, steps: Sequence[int]) -> Iterator[int]:

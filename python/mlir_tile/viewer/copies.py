@@ -1,40 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the analysis says about copies: its plan, its remarks, and where it declined one.
-
-Runs `tile-analyze-layout` and reads what it left behind, the plan on the op and its diagnostics.
-"""
+"""What the analysis says about copies: its plan, its remarks, and where it declined one."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mlir import ir
 
-from .._tile import LayoutAttr, element_bits
+from .. import _tile
 from ..compiler.parsing import parse
-from ..diagnostics import compile_error, diagnostic_lines, place
+from ..diagnostics import compile_error, place
 from ..errors import CompileError, Diagnostic
 from ..passes import to_binary
 from ..scripted import run_passes
 from . import notation
 
-_NUMBERS = r"\(([-\d, ]*)\)"
-_PARTING = re.compile(rf"they part at coordinate {_NUMBERS}")
-_OVERLAP = re.compile(rf"got {_NUMBERS} and {_NUMBERS} at one place")
-_LAYOUTS = re.compile(
-    r"the source is (#tile\.layout<.+>) and the destination (#tile\.layout<.+>)(?:; they part|$)"
-)
-
 
 @dataclass(frozen=True)
 class Copy:
-    """One `tile.copy_async` after the analysis; `where` it stands in a file is empty without one.
+    """One `tile.copy_async` after the analysis; `where` it is in a file, empty without one.
 
-    `plan` is None where it was declined. `src` and `dst` are the sides as they were traced, offsets
-    known at run time only counted as 0; None where they are no layout, as without elements. `said`
-    is the remark or the error, and its notes.
+    `plan` is None where it was declined; `marks` are then the coordinates that show why. `src` and
+    `dst` are the sides as they were traced, offsets known at run time only counted as 0; None where
+    they are no layout, as without elements. `said` is the remark or the error, and its notes.
     """
 
     where: str
@@ -42,51 +31,19 @@ class Copy:
     src: notation.Spec | None
     dst: notation.Spec | None
     plan: Any
-    said: list[str] = field(default_factory=list)
-
-    @property
-    def marks(self) -> list[tuple[int, ...]]:
-        """Coordinates that the analysis named as the reason to decline the copy."""
-        if self.plan is not None:
-            return []
-        found = [match for text in self.said for match in _PARTING.findall(text)]
-        found += [each for text in self.said for pair in _OVERLAP.findall(text) for each in pair]
-        coordinates = [tuple(int(n) for n in text.split(",") if n.strip()) for text in found]
-        return list(dict.fromkeys(coordinates))
+    said: list[str]
+    marks: list[tuple[int, ...]]
 
 
 def analyzed(module: ir.Module) -> list[Copy]:
-    """Analyze a copy of `module`; return its copies in the order in which they stand there.
+    """Analyze a copy of `module`; return its copies in the order in which they are there.
 
-    Raises `CompileError` where something else than the layouts of a copy is wrong.
+    Raises `CompileError` where a pass before the analysis fails.
     """
     made = module.operation.clone()
-    with module.context as context:
+    with module.context:
         prepare(made)
-        ops = copies_of(made)
-        for op in ops:
-            if "plan" in op.attributes:
-                del op.attributes["plan"]
-        said: list[ir.DiagnosticInfo] = []
-
-        def keep(diagnostic: ir.Diagnostic) -> bool:
-            said.append(ir.DiagnosticInfo(diagnostic))
-            return True
-
-        # Errors then arrive together with the remarks, one for each copy in their order.
-        context.emit_error_diagnostics, before = True, context.emit_error_diagnostics
-        handler = context.attach_diagnostic_handler(keep)
-        try:
-            run_passes(made, f"builtin.module({to_binary.plan(remarks=True)})")
-        except ir.MLIRError:
-            if len(said) != len(ops):
-                raise CompileError(
-                    diagnostics=[line for each in said for line in diagnostic_lines(each)]
-                ) from None
-        finally:
-            handler.detach()
-            context.emit_error_diagnostics = before
-        return [joined(op, info) for op, info in zip(ops, said, strict=True)]
+        return [answered(op) for op in copies_of(made)]
 
 
 def prepare(module: ir.Operation) -> None:
@@ -98,7 +55,7 @@ def prepare(module: ir.Operation) -> None:
 
 
 def copies_of(module: ir.Operation) -> list[ir.Operation]:
-    """Return the copies of `module`, in the order in which they stand there."""
+    """Return the copies of `module`, in the order in which they are there."""
     found = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -110,29 +67,34 @@ def copies_of(module: ir.Operation) -> list[ir.Operation]:
     return found
 
 
-def joined(op: ir.Operation, info: ir.DiagnosticInfo) -> Copy:
-    """Put together what the analysis left on `op` and what it said of it."""
-    lines = [line.removeprefix(f"{place(info.location)}: ") for line in diagnostic_lines(info)]
-    lines = [re.sub(r"^\S+: (?=note: )", "", line) for line in lines]
-    plan = op.attributes.get("plan", None)
-    traced = next((found for line in lines if (found := _LAYOUTS.search(line))), None)
-    src, dst = (
-        side(op.opview.src.type, traced and traced[1], plan and plan.src_start),
-        side(op.opview.dst.type, traced and traced[2], plan and plan.dst_start),
+def answered(op: ir.Operation) -> Copy:
+    """Ask the analysis about one copy."""
+    answer = _tile.plan_copy(op)
+    message, is_planned = answer.message, answer.plan is not None
+    heading = "remark: " if is_planned else f"error: '{op.name}' op "
+    refusals = [] if is_planned else [refusal for _, refusal in answer.refusals]
+    copy = op.opview
+    return Copy(
+        where=place(op.location),
+        issue=copy.issue.value,
+        src=side(copy.src.type, answer.src),
+        dst=side(copy.dst.type, answer.dst),
+        plan=answer.plan,
+        said=[heading + message.text, *(f"note: {note}" for note in message.notes)],
+        marks=list(dict.fromkeys(at for refusal in refusals for at in refusal.coordinates)),
     )
-    issue = op.attributes["issue"].value if "issue" in op.attributes else "thread"
-    return Copy(place(op.location), issue, src, dst, plan, lines)
 
 
-def side(type_: ir.MemRefType, traced: str | None, start: int | None) -> notation.Spec | None:
-    """Return one side as it was traced, or as its type says; `start` is the plan's, in bytes."""
+def side(type_: ir.MemRefType, traced: _tile.LayoutAttr | None) -> notation.Spec | None:
+    """Return one side as it was traced, or as its type says."""
+    if traced is not None:
+        return notation.Spec(traced, type_.element_type)
     try:
-        layout = ir.Attribute.parse(traced) if traced else notation.of_memref("", type_).layout
+        layout = notation.of_memref("", type_).layout
     except notation.NotationError:
         return None
     if layout.offset is None:
-        offset = (start or 0) * 8 // element_bits(type_.element_type)
-        layout = LayoutAttr.get(layout.shape, layout.stride, offset, layout.swizzle)
+        layout = _tile.LayoutAttr.get(layout.shape, layout.stride, 0, layout.swizzle)
     return notation.Spec(layout, type_.element_type)
 
 
@@ -160,7 +122,8 @@ def between(
     except CompileError as error:
         # The places are those of a text that nobody wrote.
         lines = [
-            Diagnostic(re.sub(r"^\S*?:\d+:\d+: ", "", line)) for line in str(error).splitlines()
+            Diagnostic(line.removeprefix(f"{line.file}:{line.line}:{line.column}: "))
+            for line in error.diagnostics
         ]
         raise CompileError(diagnostics=lines) from None
     return replace(copy, where="")

@@ -38,7 +38,7 @@ function describe(cell, x) {
   if (d.phase) lines.push("XOR    " + d.phase);
   if (d.chunk) lines.push("copy   " + d.chunk);
   if (d.thread) lines.push("thread " + d.thread);
-  if (d.clk > 1) lines.push("loaded in " + d.clk + " clk instead of 1");
+  if (d.cycles > 1) lines.push("loaded in " + d.cycles + " cycles instead of 1");
   return lines.join("\\n");
 }
 for (const picture of document.querySelectorAll("svg.tile")) {

@@ -54,7 +54,7 @@ def value(cell: Cell, grid: Grid, color: str) -> str:
 
 def has_conflict(cell: Cell) -> bool:
     """Whether banks give what is loaded together with a cell in more than one clock."""
-    return cell.moved.clk > 1
+    return cell.moved.cycles > 1
 
 
 def key(picture: Picture, conflict: str, marked: str) -> list[str]:
@@ -71,9 +71,9 @@ def key(picture: Picture, conflict: str, marked: str) -> list[str]:
         "chunk": "#, colour: the copy that moves it, in issue order",
     }[picture.color]
     lines = [f"each cell is {what}: its place, counted in {unit}s; {meaning}"]
-    slowest = max(cell.moved.clk for cell in cells)
+    slowest = max(cell.moved.cycles for cell in cells)
     if slowest > 1:
-        lines.append(f"{conflict}: bank conflict, a load of up to {slowest} clk instead of 1")
+        lines.append(f"{conflict}: bank conflict, a load of up to {slowest} cycles instead of 1")
     if any(cell.marked for cell in cells):
         lines.append(f"{marked}: where the layouts do not fit, see below")
     return lines + sorted({grid.hidden for grid in picture.grids} - {""})

@@ -157,7 +157,7 @@ class _Drawing:
             "bits": grid.element_bits,
             "chunk": cell.moved.chunk,
             "thread": cell.moved.thread,
-            "clk": cell.moved.clk or None,
+            "cycles": cell.moved.cycles or None,
             "phase": cell.phase or None,
         }
         return "".join(f' data-{k}="{v}"' for k, v in values.items() if v is not None)
@@ -176,7 +176,7 @@ def describe(cell: Cell, grid: Grid) -> str:
     if cell.moved.thread is not None:
         lines.append(f"thread {cell.moved.thread}")
     if looks.has_conflict(cell):
-        lines.append(f"loaded in {cell.moved.clk} clk instead of 1")
+        lines.append(f"loaded in {cell.moved.cycles} cycles instead of 1")
     return "\n".join(lines)
 
 

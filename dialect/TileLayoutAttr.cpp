@@ -235,23 +235,42 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return layout::cosize(result) ? success() : tooFar();
 }
 
+namespace {
+/// A layout as the parameters of the attribute.
+struct Parameters {
+  explicit Parameters(const layout::Layout &layout, bool dynamicOffset)
+      : offset(dynamicOffset ? ShapedType::kDynamic : layout.offset) {
+    for (const layout::Dimension &dimension : layout.dimensions) {
+      counts.push_back(dimension.size());
+      for (layout::Mode mode : dimension) {
+        extents.push_back(mode.extent);
+        strides.push_back(mode.stride);
+      }
+    }
+    if (layout.swizzle)
+      swizzle = {layout.swizzle->bits, layout.swizzle->base,
+                 layout.swizzle->shift};
+  }
+  SmallVector<int64_t> extents, strides, counts, swizzle;
+  int64_t offset;
+};
+} // namespace
+
+// As ArrayRefs: otherwise the template for any types fits better.
 LayoutAttr LayoutAttr::get(MLIRContext *context, const layout::Layout &layout,
                            bool dynamicOffset) {
-  SmallVector<int64_t> extents, strides, counts, swizzle;
-  for (const layout::Dimension &dimension : layout.dimensions) {
-    counts.push_back(dimension.size());
-    for (layout::Mode mode : dimension) {
-      extents.push_back(mode.extent);
-      strides.push_back(mode.stride);
-    }
-  }
-  if (layout.swizzle)
-    swizzle = {layout.swizzle->bits, layout.swizzle->base,
-               layout.swizzle->shift};
-  // As ArrayRefs: otherwise the template for any types fits better.
-  return get(context, ArrayRef(extents), ArrayRef(strides), ArrayRef(counts),
-             dynamicOffset ? ShapedType::kDynamic : layout.offset,
-             ArrayRef(swizzle));
+  Parameters of(layout, dynamicOffset);
+  return get(context, ArrayRef(of.extents), ArrayRef(of.strides),
+             ArrayRef(of.counts), of.offset, ArrayRef(of.swizzle));
+}
+
+LayoutAttr LayoutAttr::getChecked(
+    llvm::function_ref<InFlightDiagnostic()> emitError, MLIRContext *context,
+    const layout::Layout &layout, bool dynamicOffset) {
+  Parameters of(layout, dynamicOffset);
+  return getChecked(emitError, context, ArrayRef(of.extents),
+                    ArrayRef(of.strides), ArrayRef(of.counts), of.offset,
+                    ArrayRef(of.swizzle));
 }
 
 layout::Layout LayoutAttr::getLayout() const {

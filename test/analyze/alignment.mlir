@@ -112,7 +112,7 @@ func.func @device_function(%src: memref<16xf32, #wg> {llvm.align = 16 : i64},
 }
 
 // CHECK-LABEL: gpu.func @assumed_alignment(
-// CHECK: tile.copy_async {{.*}}plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [], src = {start = 16,
+// CHECK: tile.copy_async {{.*}}plan = #tile.copy_plan<bulk, chunk = 64, count = 1, loops = [], src = <start = 16,
 gpu.func @assumed_alignment(%buffer: memref<20xf32, #wg>, %rank: i32, %bars: !bars, %i: index)
     workgroup(%dst: memref<16xf32, #wg>) {
   %aligned = memref.assume_alignment %buffer, 16 : memref<20xf32, #wg>

@@ -78,7 +78,7 @@ gpu.func @rows_to_columns_by_a_warp(%rank: i32, %bars: !bars, %i: index)
 }
 
 // CHECK-LABEL: gpu.func @elements_of_2_bytes(
-// CHECK: #tile.copy_plan<st_async, chunk = 16, count = 256, {{.*}}, gather = [2, 128]},
+// CHECK: #tile.copy_plan<st_async, chunk = 16, count = 256, {{.*}}, gather = [2, 128]>,
 gpu.func @elements_of_2_bytes(%rank: i32, %bars: !bars, %i: index)
     workgroup(%src: !rows16, %dst: !columns16)
     kernel attributes {known_block_size = array<i32: 256, 1, 1>} {

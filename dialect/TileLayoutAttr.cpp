@@ -264,9 +264,10 @@ LayoutAttr LayoutAttr::get(MLIRContext *context, const layout::Layout &layout,
              ArrayRef(of.counts), of.offset, ArrayRef(of.swizzle));
 }
 
-LayoutAttr LayoutAttr::getChecked(
-    llvm::function_ref<InFlightDiagnostic()> emitError, MLIRContext *context,
-    const layout::Layout &layout, bool dynamicOffset) {
+LayoutAttr
+LayoutAttr::getChecked(llvm::function_ref<InFlightDiagnostic()> emitError,
+                       MLIRContext *context, const layout::Layout &layout,
+                       bool dynamicOffset) {
   Parameters of(layout, dynamicOffset);
   return getChecked(emitError, context, ArrayRef(of.extents),
                     ArrayRef(of.strides), ArrayRef(of.counts), of.offset,

@@ -15,7 +15,7 @@ using llvm::Twine;
 
 /// The elements that a tile reaches where its offset is in `offset`, behind its
 /// swizzle.
-static std::optional<layout::Range> placesAt(const Tile &tile,
+static std::optional<layout::Range> placesAt(const TracedTile &tile,
                                              layout::Range offset) {
   layout::Layout layout = tile.layout;
   if (offset.lowest == offset.highest) {
@@ -45,8 +45,9 @@ static std::optional<layout::Range> placesAt(const Tile &tile,
 
 /// The bits from the buffer's start that elements in `places` take, with the
 /// shift of the view in `shift` bytes.
-static std::optional<layout::Range>
-bitsOfPlaces(const Tile &tile, layout::Range places, layout::Range shift) {
+static std::optional<layout::Range> bitsOfPlaces(const TracedTile &tile,
+                                                 layout::Range places,
+                                                 layout::Range shift) {
   int64_t end = 0, shiftLow = 0, shiftHigh = 0;
   layout::Range bits{};
   if (llvm::AddOverflow(places.highest, int64_t(1), end) ||
@@ -60,8 +61,8 @@ bitsOfPlaces(const Tile &tile, layout::Range places, layout::Range shift) {
   return bits;
 }
 
-static std::optional<Refusal> checkRegionIn(StringRef side, const Tile &tile,
-                                            const Origin &origin) {
+static std::optional<Refusal>
+checkRegionIn(StringRef side, const TracedTile &tile, const Origin &origin) {
   Refusal tooFar{(side + " must reach fewer than 2^63 bits").str(), ""};
   if (tile.offset.overflowed || origin.shiftBytes.overflowed)
     return tooFar;
@@ -96,14 +97,15 @@ static std::optional<Refusal> checkRegionIn(StringRef side, const Tile &tile,
   return std::nullopt;
 }
 
-std::optional<Refusal> tile::checkRegion(StringRef side, const Tile &tile) {
+std::optional<Refusal> tile::checkRegion(StringRef side,
+                                         const TracedTile &tile) {
   for (const Origin &origin : tile.origins)
     if (std::optional<Refusal> refusal = checkRegionIn(side, tile, origin))
       return refusal;
   return std::nullopt;
 }
 
-bool tile::isProvedInside(const Tile &tile) {
+bool tile::isProvedInside(const TracedTile &tile) {
   std::optional<layout::Range> offset = rangeOfOffset(tile.offset);
   if (!offset)
     return false;
@@ -119,7 +121,7 @@ bool tile::isProvedInside(const Tile &tile) {
          });
 }
 
-bool tile::surelyOverlap(const Tile &a, const Tile &b) {
+bool tile::surelyOverlap(const TracedTile &a, const TracedTile &b) {
   if (a.origins.size() != 1 || b.origins.size() != 1)
     return false;
   const Origin &first = a.origins.front(), &second = b.origins.front();
@@ -133,7 +135,7 @@ bool tile::surelyOverlap(const Tile &a, const Tile &b) {
       return false;
   if (!layout::reach(a.layout) || !layout::reach(b.layout))
     return false;
-  auto bitsOf = [](const Tile &tile, int64_t index) {
+  auto bitsOf = [](const TracedTile &tile, int64_t index) {
     layout::Layout layout = tile.layout;
     layout.offset = tile.offset.known;
     return layout::place(layout, layout::coordinateOf(layout, index)) *
@@ -150,7 +152,7 @@ bool tile::surelyOverlap(const Tile &a, const Tile &b) {
 }
 
 bool tile::buildBoundsCheck(OpBuilder &builder, Location loc, StringRef side,
-                            Value memref, const Tile &tile) {
+                            Value memref, const TracedTile &tile) {
   std::optional<layout::Range> reached = layout::reach(tile.layout);
   // Of several buffers it is not known which one it is, unless all are alike.
   const Origin &origin = tile.origins.front();

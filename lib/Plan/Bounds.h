@@ -11,21 +11,22 @@ namespace tile {
 
 /// Refuses a tile that surely leaves its buffer. With a run-time offset, what
 /// is not known is taken for right.
-std::optional<Refusal> checkRegion(llvm::StringRef side, const Tile &tile);
+std::optional<Refusal> checkRegion(llvm::StringRef side,
+                                   const TracedTile &tile);
 
 /// Whether the tile stays inside its buffer in every execution.
-bool isProvedInside(const Tile &tile);
+bool isProvedInside(const TracedTile &tile);
 
 /// Whether the two tiles surely share a byte: elements of one buffer at offsets
 /// that are known.
-bool surelyOverlap(const Tile &a, const Tile &b);
+bool surelyOverlap(const TracedTile &a, const TracedTile &b);
 
 /// Builds a trap that stops the kernel where the tile of `memref` leaves its
 /// buffer. False if that cannot be told, because the size of the buffer is not
 /// known.
 bool buildBoundsCheck(mlir::OpBuilder &builder, mlir::Location loc,
                       llvm::StringRef side, mlir::Value memref,
-                      const Tile &tile);
+                      const TracedTile &tile);
 
 } // namespace tile
 

@@ -179,9 +179,9 @@ static std::string findOtherWay(CopyProblem problem,
 
 std::optional<Refusal> tile::traceSide(StringRef side, Value memref,
                                        Operation *scope,
-                                       std::optional<Tile> &tile) {
-  std::variant<Tile, Refusal> traced = traceTile(memref, scope);
-  if (auto *found = std::get_if<Tile>(&traced)) {
+                                       std::optional<TracedTile> &tile) {
+  std::variant<TracedTile, Refusal> traced = traceTile(memref, scope);
+  if (auto *found = std::get_if<TracedTile>(&traced)) {
     tile = std::move(*found);
     return std::nullopt;
   }

@@ -26,7 +26,7 @@ struct Message {
 
 struct Answer {
   /// Both sides, as far as they could be traced.
-  std::optional<Tile> src, dst;
+  std::optional<TracedTile> src, dst;
   Issue issue = Issue::Thread;
   /// Why no variant was asked, if so.
   std::optional<Refusal> refusal;
@@ -56,7 +56,7 @@ std::optional<Refusal> checkPeer(mlir::Value rank, const KernelSizes &sizes);
 /// Traces one side of an op; a refusal names it.
 std::optional<Refusal> traceSide(llvm::StringRef side, mlir::Value memref,
                                  mlir::Operation *scope,
-                                 std::optional<Tile> &tile);
+                                 std::optional<TracedTile> &tile);
 
 /// What a copy may rely on: the promises of its kernel, or of all launches of
 /// it under `scope`; of several sizes of clusters the smallest.

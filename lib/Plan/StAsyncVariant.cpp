@@ -2,6 +2,7 @@
 // Variant `st_async`: stores of 16, 8 or 4 bytes by
 // `st.async.shared::cluster.mbarrier::complete_tx::bytes`, spread over all
 // threads that execute the op. PTX wants each address aligned to its bytes.
+#include "lib/Plan/Alignment.h"
 #include "lib/Plan/Banks.h"
 #include "lib/Plan/CommonRuns.h"
 #include "lib/Plan/Cost.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Plan/StoredElements.h"
-#include "lib/Plan/CommonRuns.h"
+#include "lib/Plan/Alignment.h"
 
 #include <numeric>
 
@@ -27,8 +27,8 @@ static std::optional<Refusal> checkIndices(StoreAsyncOp op) {
 }
 
 /// Whether `count` elements along the last dimension are contiguous.
-static std::optional<Refusal> checkContiguous(StoreAsyncOp op, const Tile &dst,
-                                              int64_t count) {
+static std::optional<Refusal>
+checkContiguous(StoreAsyncOp op, const TracedTile &dst, int64_t count) {
   const layout::Dimension &modes = dst.layout.dimensions.back();
   std::string fix = "store single elements, or choose a layout in which " +
                     number(count) + " elements of a row are contiguous";
@@ -60,7 +60,7 @@ static std::optional<Refusal> checkContiguous(StoreAsyncOp op, const Tile &dst,
 }
 
 std::optional<Refusal> tile::checkStoredElements(StoreAsyncOp op,
-                                                 const Tile &dst) {
+                                                 const TracedTile &dst) {
   if (std::optional<Refusal> refusal = checkIndices(op))
     return refusal;
   int64_t bytes = op.getStoredBytes(), count = op.getStoredElements();

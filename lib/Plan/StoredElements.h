@@ -9,7 +9,8 @@ namespace tile {
 
 /// Whether the elements that `op` stores into `dst` are contiguous in memory
 /// and begin at a multiple of the bytes stored.
-std::optional<Refusal> checkStoredElements(StoreAsyncOp op, const Tile &dst);
+std::optional<Refusal> checkStoredElements(StoreAsyncOp op,
+                                           const TracedTile &dst);
 
 } // namespace tile
 

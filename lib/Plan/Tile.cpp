@@ -453,9 +453,10 @@ private:
 };
 } // namespace
 
-std::variant<Tile, Refusal> tile::traceTile(Value memref, Operation *scope) {
+std::variant<TracedTile, Refusal> tile::traceTile(Value memref,
+                                                  Operation *scope) {
   auto type = cast<MemRefType>(memref.getType());
-  Tile tile;
+  TracedTile tile;
   tile.elementType = type.getElementType();
   tile.elementBits = bitsOf(tile.elementType);
   auto attr = dyn_cast<LayoutAttr>(type.getLayout());
@@ -492,7 +493,7 @@ std::variant<Tile, Refusal> tile::traceTile(Value memref, Operation *scope) {
   return tile;
 }
 
-void tile::alignBuffer(const Tile &tile, int64_t bytes) {
+void tile::alignBuffer(const TracedTile &tile, int64_t bytes) {
   Builder builder(tile.elementType.getContext());
   IntegerAttr alignment = builder.getI64IntegerAttr(bytes);
   for (const Origin &origin : tile.origins) {

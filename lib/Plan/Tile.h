@@ -7,6 +7,7 @@
 #include "dialect/TileDialect.h"
 #include "lib/Layout/Layout.h"
 #include "lib/Plan/Offset.h"
+#include "lib/Plan/Refusal.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -14,23 +15,6 @@
 #include <variant>
 
 namespace tile {
-
-/// A rule that is broken, with the number that breaks it, and what to do about
-/// it (may be empty).
-struct Refusal {
-  std::string rule;
-  std::string fix;
-  /// The side that breaks it: source, destination, or empty where both do.
-  std::string side = {};
-  /// What it asks for and what there is, in bits; 0 where no amount is wrong.
-  int64_t askedBits = 0;
-  int64_t gotBits = 0;
-  /// Coordinates in the tile that show it.
-  llvm::SmallVector<llvm::SmallVector<int64_t, 4>, 2> coordinates = {};
-  /// Whether the layouts of both sides explain it, and where they diverge.
-  bool showsLayouts = false;
-  std::optional<layout::Divergence> divergence = {};
-};
 
 /// A buffer in which a tile may be, and where its aligned pointer points there.
 struct Origin {
@@ -59,7 +43,7 @@ struct Origin {
 };
 
 /// One side of a copy.
-struct Tile {
+struct TracedTile {
   mlir::Type elementType;
   int64_t elementBits = 0;
   /// Modes and swizzle; its offset is not counted here.
@@ -76,8 +60,8 @@ struct Tile {
 
 /// Follows `memref` to its buffers. `scope` is the op under which alignments
 /// may be changed.
-std::variant<Tile, Refusal> traceTile(mlir::Value memref,
-                                      mlir::Operation *scope);
+std::variant<TracedTile, Refusal> traceTile(mlir::Value memref,
+                                            mlir::Operation *scope);
 
 /// Elements from the aligned pointer to the first element of `memref`.
 Offset offsetOf(mlir::Value memref);
@@ -92,7 +76,7 @@ std::optional<Refusal> checkSlice(SliceOp op);
 
 /// Raises the alignment of the buffers that the kernel declares to at least
 /// `bytes`.
-void alignBuffer(const Tile &tile, int64_t bytes);
+void alignBuffer(const TracedTile &tile, int64_t bytes);
 
 /// The alignment in bytes that an attribute asks for or promises, 1 where it
 /// says nothing.

@@ -15,8 +15,8 @@ namespace tile {
 
 /// What is to be copied, as far as the compiler knows.
 struct CopyProblem {
-  Tile src;
-  Tile dst;
+  TracedTile src;
+  TracedTile dst;
   Issue issue;
   /// Threads that execute the op together.
   int64_t threads = 1;

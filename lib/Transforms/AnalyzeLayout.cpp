@@ -60,8 +60,8 @@ static LogicalResult ensureInside(CopyAsyncOp op, const Answer &answer,
   if (bounds == Bounds::Assume)
     return success();
   for (auto [side, memref, tile] :
-       {std::tuple<StringRef, Value, const Tile &>("source", op.getSrc(),
-                                                   *answer.src),
+       {std::tuple<StringRef, Value, const TracedTile &>("source", op.getSrc(),
+                                                         *answer.src),
         {"destination", op.getDst(), *answer.dst}}) {
     if (isProvedInside(tile))
       continue;
@@ -140,7 +140,7 @@ static LogicalResult analyze(CopyAsyncOp op, const KernelSizes &sizes,
 static LogicalResult analyze(StoreAsyncOp op, const KernelSizes &sizes,
                              Operation *scope) {
   std::optional<Refusal> refusal;
-  std::optional<Tile> dst;
+  std::optional<TracedTile> dst;
   if ((refusal = checkOnDevice(op)) ||
       (refusal = checkPeer(op.getRank(), sizes)) ||
       (refusal = traceSide("destination", op.getDst(), scope, dst)) ||

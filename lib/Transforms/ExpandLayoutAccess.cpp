@@ -158,8 +158,8 @@ static Access planAccess(VectorTransferOpInterface op, Operation *root) {
     width = std::gcd(width, std::gcd(layout.swizzle->unit(), rows));
   access.width = width;
 
-  std::variant<Tile, Refusal> traced = traceTile(op.getBase(), root);
-  auto *tile = std::get_if<Tile>(&traced);
+  std::variant<TracedTile, Refusal> traced = traceTile(op.getBase(), root);
+  auto *tile = std::get_if<TracedTile>(&traced);
   std::optional<int64_t> bits = elementBits(type.getElementType());
   if (!tile || !bits || *bits % 8 != 0)
     return access;

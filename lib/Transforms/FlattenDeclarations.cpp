@@ -49,7 +49,7 @@ static bool isKnown(Operation *op) {
       op);
 }
 
-static LogicalResult refuse(Operation *op) {
+static LogicalResult refuseOp(Operation *op) {
   if (auto slice = dyn_cast<SliceOp>(op))
     if (std::optional<Refusal> refusal = checkSlice(slice)) {
       InFlightDiagnostic diag = op->emitOpError() << refusal->rule;
@@ -88,7 +88,8 @@ static LogicalResult refuse(Operation *op) {
 
 LogicalResult tile::refuseUnknown(Operation *root) {
   WalkResult result = root->walk([](Operation *op) {
-    return failed(refuse(op)) ? WalkResult::interrupt() : WalkResult::advance();
+    return failed(refuseOp(op)) ? WalkResult::interrupt()
+                                : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }

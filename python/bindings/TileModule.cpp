@@ -187,14 +187,17 @@ static void defineVariants(nb::module_ &m) {
 
 /// One side as it was traced, with as much of its offset as is known; None
 /// where that is no layout, as without elements.
-static nb::object layoutOf(const std::optional<tile::Tile> &traced) {
+static nb::object layoutOf(const std::optional<tile::TracedTile> &traced) {
   if (!traced)
     return nb::none();
   tile::layout::Layout layout = traced->layout;
   layout.offset = traced->offset.known;
+  mlir::MLIRContext *context = traced->elementType.getContext();
+  mlir::ScopedDiagnosticHandler ignored(
+      context, [](mlir::Diagnostic &) { return mlir::success(); });
   auto attr = tile::LayoutAttr::getChecked(
-      [] { return mlir::InFlightDiagnostic(); },
-      traced->elementType.getContext(), layout, /*hasDynamicOffset=*/false);
+      [&] { return mlir::emitError(mlir::UnknownLoc::get(context)); }, context,
+      layout, /*dynamicOffset=*/false);
   return attr ? nb::cast(wrap(mlir::Attribute(attr))) : nb::none();
 }
 
@@ -234,10 +237,12 @@ static void definePlanCopy(nb::module_ &m) {
   nb::class_<tile::Answer>(m, "Answer", "What the analysis says of a copy.")
       .def_prop_ro(
           "src", [](const tile::Answer &self) { return layoutOf(self.src); },
-          "The source as it was traced, a LayoutAttr, or None.")
+          nb::for_getter(nb::sig("def src(self) -> LayoutAttr | None")),
+          "The source as it was traced.")
       .def_prop_ro(
           "dst", [](const tile::Answer &self) { return layoutOf(self.dst); },
-          "The destination as it was traced, a LayoutAttr, or None.")
+          nb::for_getter(nb::sig("def dst(self) -> LayoutAttr | None")),
+          "The destination as it was traced.")
       .def_prop_ro(
           "plan",
           [](const tile::Answer &self) -> std::optional<MlirAttribute> {

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from hypothesis import strategies as st
 from layout_oracle import Case, Side
@@ -12,6 +12,7 @@ from mlir import ir
 from mlir.passmanager import PassManager
 
 import mlir_tile as mt
+from mlir_tile.dialects import tile
 
 ELEMENTS = {
     "i4": 4,
@@ -233,6 +234,15 @@ class Plan:
     dst_swizzle: list[int]
 
 
+def read_plan(plan: tile.CopyPlanAttr) -> Plan:
+    src, dst = plan.src, plan.dst
+    return Plan(
+        *(plan.chunk_bytes, plan.count, plan.loops),
+        *(src.start, src.steps, src.swizzle),
+        *(dst.start, dst.steps, dst.swizzle),
+    )
+
+
 def analyze(cases: list[Case], stores: bool = False) -> list[tuple[Plan | None, str]]:
     """Return each case's plan, or None and the errors of the analysis."""
     body = "".join(kernel_text(case, f"case{i}", stores) for i, case in enumerate(cases))
@@ -255,6 +265,5 @@ def analyze(cases: list[Case], stores: bool = False) -> list[tuple[Plan | None, 
             if copy.plan is None:
                 results.append((None, next(declined)))
             else:
-                numbers = {field.name: getattr(copy.plan, field.name) for field in fields(Plan)}
-                results.append((Plan(**numbers), ""))
+                results.append((read_plan(copy.plan), ""))
     return results

@@ -15,6 +15,7 @@ from mlir.passmanager import PassManager
 import mlir_tile as mt
 from mlir_tile import legalize, scripted
 from mlir_tile.legalize import copy_async
+from mlir_tile.legalize.copy import Copy
 from mlir_tile.scripted import run_passes
 
 GROUP = "!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 1>"
@@ -47,8 +48,8 @@ def broken_pattern(op: ir.OpView, rewriter: object) -> None:
     raise Broken(f"cannot rewrite {op.operation.name}")
 
 
-def broken_variant(op: ir.OpView) -> None:
-    raise Broken(f"cannot issue {op.operation.name}")
+def broken_variant(copy: Copy) -> None:
+    raise Broken(f"cannot issue {copy.plan.variant}")
 
 
 def test_an_exception_in_a_pattern_arrives_as_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +76,7 @@ def test_upstreams_pass_manager_says_what_was_raised_and_where(
 
 def test_an_exception_in_a_variant_arrives_as_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(copy_async.VARIANTS, "bulk", broken_variant)
-    with mt.context(), pytest.raises(Broken, match=r"^cannot issue tile\.copy_async$") as raised:
+    with mt.context(), pytest.raises(Broken, match=r"^cannot issue bulk$") as raised:
         run(modules(1))
     frames = [frame.name for frame in traceback.extract_tb(raised.value.__traceback__)]
     assert frames[-2:] == ["legalize_copy_async", "broken_variant"]

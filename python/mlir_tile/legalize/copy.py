@@ -14,8 +14,8 @@ from .threads import Threads
 class Copy:
     """What a variant issues, at the current insertion point.
 
-    `dst` and `barrier` are already those of the receiving CTA. All of `plan.total_bytes` must
-    arrive, and complete on `barrier`.
+    All of `plan.total_bytes` go from `src` to `dst`, issued by `threads`, and complete on
+    `barrier`. `dst` and `barrier` are already those of the receiving CTA.
     """
 
     plan: tile.CopyPlanAttr

@@ -53,7 +53,8 @@ class Chunks:
             for start in starts
             for offset in plan.part_offsets
         ]
-        self._loaded: bool = variant_traits(plan.variant).threads_load
+        traits = variant_traits(plan.variant)
+        self._loaded: bool = traits is not None and traits.threads_load
         self._cycles: dict[tuple[int, int], list[int]] = {}
 
     def at_destination(self, byte: int) -> Moved:

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The module `_tile_emulator`: registers of warps, decoded programs, and the
-// loop that runs them. What the core has no operation for is a step or a
-// control in Python, which the loop calls.
+// The module `_tile_emulator`: registers of warps, decoded programs, the loop
+// that runs them, memory, and what is known of shared memory. What the core has
+// no operation for is a step or a control in Python, which the loop calls.
+#include "Access.h"
+#include "Cluster.h"
 #include "Operations.h"
 
+#include <algorithm>
 #include <memory>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <unordered_map>
 #include <vector>
 
 namespace nb = nanobind;
@@ -61,13 +66,19 @@ struct Counter {
   int64_t steps = 0;
 };
 
-enum class Kind { Native, Guard, EndGuard, Python };
+enum class Kind { Native, Access, Guard, EndGuard, Python };
 
 struct Item {
   Kind kind;
   Operation operation;
   bool negated = false;
+  // A step in Python, or the instruction of an access.
   nb::object step;
+  std::shared_ptr<Access> access;
+  // What a strong access releases and acquires, as a function in Python of the
+  // warp, the mask and the addresses; and whether it always releases something.
+  nb::object sync;
+  bool releases = false;
 };
 
 struct Block {
@@ -95,12 +106,16 @@ public:
 class Run {
 public:
   Run(Code &code, nb::handle warp, nb::handle fragment)
-      : code(code), warp(warp), fragment(fragment) {
+      : code(code), warp(warp), fragment(fragment),
+        state(*nb::inst_ptr<Warp>(warp)), outer(current) {
+    current = this;
     pc = nb::cast<int>(fragment.attr("pc"));
     nb::object join = fragment.attr("join");
     meets = join.is_none() ? -1 : nb::cast<int>(join.attr("pc"));
     reload();
   }
+  Run(const Run &) = delete;
+  ~Run() { current = outer; }
 
   void reload() {
     bits = nb::cast<uint32_t>(fragment.attr("bits"));
@@ -112,8 +127,11 @@ public:
   }
   void come(nb::handle to) {
     at = to;
+    inside = nb::handle();
     toldAt = false;
   }
+  // Within a block only the warp is at an instruction.
+  void comeInside(nb::handle to) { inside = to; }
   void tell() {
     if (!toldPlace)
       fragment.attr("pc") = pc;
@@ -121,16 +139,75 @@ public:
       warp.attr("at") = at;
       fragment.attr("at") = at;
     }
+    if (inside.is_valid())
+      warp.attr("at") = inside;
+    inside = nb::handle();
     toldPlace = toldAt = true;
   }
 
+  // The innermost run.
+  static inline Run *current = nullptr;
+
   Code &code;
-  nb::handle warp, fragment, at;
+  nb::handle warp, fragment, at, inside;
+  Warp &state;
+  Run *outer;
   nb::object mask;
   uint32_t bits = 0;
   int pc = 0, meets = -1;
   bool toldPlace = true, toldAt = true;
 };
+
+using Array = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig>;
+
+// Lets Python make the reports.
+class ReportingCluster : public Cluster, private Reporter {
+public:
+  ReportingCluster(Memory &memory, Array params, int ctaCount, int threadCount,
+                   int64_t usableBytes, bool orders, bool strict)
+      : Cluster(memory, params.data(), params.size(), ctaCount, threadCount,
+                usableBytes, orders, strict),
+        params(params) {
+    reporter = this;
+  }
+
+private:
+  void report(const char *what, const std::vector<int64_t> &values) override {
+    if (Run::current)
+      Run::current->tell();
+    nb::find(*this).attr("explain")(what, values);
+  }
+  Array params;
+};
+
+nb::object maskOf(Run &run, const Lanes &lanes) {
+  return lanes.active == run.bits ? run.mask : run.code.maskOf(lanes.active);
+}
+
+// Returns whether it has polled.
+bool runAccess(const Item &item, Run &run, const Lanes &lanes) {
+  const Access &access = *item.access;
+  Accesses accesses = accessesOf(access, run.state, lanes);
+  auto sync = [&] {
+    bool matters = item.releases || run.state.cluster.published ||
+                   (access.action != Access::LOAD && run.state.fenced);
+    if (item.sync.is_none() || !matters)
+      return;
+    run.tell();
+    std::vector<uint64_t> addresses(accesses.places.begin(),
+                                    accesses.places.begin() + accesses.count);
+    item.sync(run.warp, maskOf(run, lanes), addresses);
+  };
+  if (access.action != Access::LOAD)
+    sync();
+  bool polled = perform(access, accesses, run.state, lanes);
+  if (polled)
+    run.fragment.attr("polls") =
+        nb::cast<int64_t>(run.fragment.attr("polls")) + 1;
+  if (access.action == Access::LOAD)
+    sync();
+  return polled;
+}
 
 // Returns whether a step in Python ran, which may have polled.
 bool runBody(const Block &block, Run &run, Lanes &lanes) {
@@ -140,6 +217,10 @@ bool runBody(const Block &block, Run &run, Lanes &lanes) {
     switch (item.kind) {
     case Kind::Native:
       item.operation.function(item.operation, lanes);
+      break;
+    case Kind::Access:
+      run.comeInside(item.step);
+      called |= runAccess(item, run, lanes);
       break;
     case Kind::Guard: {
       uint32_t holds = lanes.holds(item.operation.sources[0]);
@@ -156,9 +237,7 @@ bool runBody(const Block &block, Run &run, Lanes &lanes) {
     case Kind::Python:
       run.tell();
       called = true;
-      item.step(run.warp, lanes.active == run.bits
-                              ? run.mask
-                              : run.code.maskOf(lanes.active));
+      item.step(run.warp, maskOf(run, lanes));
       break;
     }
   }
@@ -251,6 +330,27 @@ Item makeItem(nb::handle given, const std::string &name, int target,
   return item;
 }
 
+Space spaceOf(const std::string &name) {
+  static const std::unordered_map<std::string, Space> spaces = {
+      {"global", Space::Global},
+      {"shared", Space::Shared},
+      {"shared::cluster", Space::SharedCluster},
+      {"local", Space::Local},
+      {"param", Space::Param},
+      {"generic", Space::Generic}};
+  auto found = spaces.find(name);
+  if (found == spaces.end())
+    throw nb::key_error(name.c_str());
+  return found->second;
+}
+
+// An array over what `owner` holds.
+template <class T>
+nb::ndarray<nb::numpy, T>
+arrayOver(T *data, std::initializer_list<size_t> shape, nb::handle owner) {
+  return nb::ndarray<nb::numpy, T>(data, shape, owner);
+}
+
 // Steps may refer to what refers to the code.
 int traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
@@ -261,8 +361,10 @@ int traverse(PyObject *self, visitproc visit, void *arg) {
   for (Block &block : code->blocks) {
     Py_VISIT(block.control.ptr());
     Py_VISIT(block.at.ptr());
-    for (Item &item : block.body)
+    for (Item &item : block.body) {
       Py_VISIT(item.step.ptr());
+      Py_VISIT(item.sync.ptr());
+    }
   }
   return 0;
 }
@@ -298,6 +400,276 @@ NB_MODULE(_tile_emulator, m) {
                 nb::find(self));
           },
           "Return the bytes themselves, of shape (slots, 256).");
+
+  nb::class_<Clock>(m, "Clock",
+                    "What a thread knows of all others; never changed.")
+      .def(nb::new_([](nb::ndarray<const uint32_t, nb::shape<ROWS, -1>,
+                                   nb::c_contig, nb::device::cpu>
+                           rows) {
+             auto clock =
+                 std::make_shared<Clock>(static_cast<int>(rows.shape(1)));
+             std::copy_n(rows.data(), rows.size(), clock->row(0));
+             return clock;
+           }),
+           nb::arg("rows"))
+      .def("get", &Clock::get, nb::arg("row"), nb::arg("column"),
+           "Return one entry; columns that are not stored are zero.")
+      .def(
+          "joined",
+          [](const ClockPtr &self, const ClockPtr &other) {
+            return join(self, other);
+          },
+          nb::arg("other"),
+          "Return the clock that knows what both know; one of the two where it "
+          "already does.")
+      .def_prop_ro(
+          "rows",
+          [](Clock &self) {
+            return arrayOver<const uint32_t>(
+                self.row(0), {ROWS, size_t(self.columns)}, nb::find(self));
+          },
+          "The entries, of shape (5, columns).");
+
+  nb::class_<Memory>(m, "Memory", "Segments of global memory by address.")
+      .def(nb::init<>())
+      .def(
+          "insert",
+          [](Memory &self, uint64_t base, Array data) {
+            self.insert(base, data.size(), data.data());
+          },
+          nb::arg("base"), nb::arg("data"),
+          "Place bytes at an address; the caller keeps them alive until they "
+          "are removed.")
+      .def("remove", &Memory::remove, nb::arg("base"));
+
+  nb::class_<Cell>(m, "Cell",
+                   "Who has written and read a byte of shared memory.")
+      .def_ro("writer", &Cell::writer)
+      .def_ro("writer_epoch", &Cell::writerEpoch)
+      .def_ro("writer_line", &Cell::writerLine)
+      .def_ro("reader", &Cell::reader)
+      .def_ro("reader_line", &Cell::readerLine);
+
+  using Core = ReportingCluster;
+  nb::class_<Core>(
+      m, "Cluster",
+      "What the CTAs of a cluster share, and what is known of each "
+      "byte of their shared memory.")
+      .def(nb::init<Memory &, Array, int, int, int64_t, bool, bool>(),
+           nb::keep_alive<1, 2>(), nb::arg("memory"), nb::arg("params"),
+           nb::arg("ctas"), nb::arg("threads"), nb::arg("shared_bytes"),
+           nb::arg("orders"), nb::arg("strict"))
+      .def_ro("orders", &Core::orders)
+      .def_ro("first_clock", &Core::firstClock)
+      .def_rw("writes", &Core::writes, "Counts what other threads may see.")
+      .def_rw("has_deferred", &Core::deferred)
+      .def_rw("has_published", &Core::published,
+              "Whether anything was released through memory.")
+      .def("epochs",
+           [](Core &self) {
+             return arrayOver(self.epoch.data(), {self.epoch.size()},
+                              nb::find(self));
+           })
+      .def("fenced_epochs",
+           [](Core &self) {
+             return arrayOver(self.fenced.data(), {self.fenced.size()},
+                              nb::find(self));
+           })
+      .def(
+          "shared_memory",
+          [](Core &self) {
+            return arrayOver(self.bytes(),
+                             {size_t(self.ctaCount * self.sharedBytes)},
+                             nb::find(self));
+          },
+          "Return the bytes of all CTAs.")
+      .def(
+          "remote_epochs",
+          [](Core &self, int rank) {
+            return arrayOver(self.remote.data() +
+                                 int64_t(rank) * self.threadCount,
+                             {size_t(self.threadCount)}, nb::find(self));
+          },
+          nb::arg("rank"),
+          "Return when each thread of a peer last used a CTA's memory.")
+      .def(
+          "remote_lines",
+          [](Core &self, int rank) {
+            return arrayOver(self.remoteLine.data() +
+                                 int64_t(rank) * self.threadCount,
+                             {size_t(self.threadCount)}, nb::find(self));
+          },
+          nb::arg("rank"))
+      .def(
+          "exit", [](Core &self, int rank) { self.exited[rank] = true; },
+          nb::arg("rank"), "Record that a CTA has exited.")
+      .def("acquire", &Core::acquire, nb::arg("warp"), nb::arg("bits"),
+           nb::arg("clock"),
+           "Let the threads `bits` know what `clock` knows as well.")
+      .def(
+          "places",
+          [](Core &self, Warp &warp, const std::vector<int> &lanes,
+             const std::vector<uint64_t> &addresses, int nbytes, int64_t align,
+             bool localForm, int line) {
+            Accesses accesses;
+            accesses.nbytes = nbytes;
+            accesses.line = line;
+            for (size_t i = 0; i < std::min<size_t>(lanes.size(), LANES); ++i) {
+              accesses.lanes[i] = static_cast<uint8_t>(lanes[i]);
+              accesses.places[i] = static_cast<int64_t>(addresses[i]);
+              ++accesses.count;
+            }
+            self.place(warp, accesses, align, localForm);
+            return std::vector<int64_t>(accesses.places.begin(),
+                                        accesses.places.begin() +
+                                            accesses.count);
+          },
+          nb::arg("warp"), nb::arg("lanes"), nb::arg("addresses"),
+          nb::arg("nbytes"), nb::arg("align"), nb::arg("local_form"),
+          nb::arg("line"),
+          "Turn shared addresses into places of the cluster's bytes; checks "
+          "them.")
+      .def(
+          "write",
+          [](Core &self, Warp &warp, int lane, int64_t place, nb::bytes values,
+             int line) {
+            Accesses accesses;
+            accesses.count = 1;
+            accesses.nbytes = static_cast<int>(values.size());
+            accesses.line = line;
+            accesses.lanes[0] = static_cast<uint8_t>(lane);
+            accesses.places[0] = place;
+            self.write(warp, accesses,
+                       reinterpret_cast<const uint8_t *>(values.c_str()));
+          },
+          nb::arg("warp"), nb::arg("lane"), nb::arg("place"), nb::arg("values"),
+          nb::arg("line"), "Check and record that a lane writes these bytes.")
+      .def("mark", &Core::mark, nb::arg("start"), nb::arg("stop"),
+           nb::arg("barrier"), nb::arg("written"),
+           "Say whether bytes are those of an mbarrier, and mean something.")
+      .def("forget", &Core::forget, nb::arg("start"), nb::arg("stop"),
+           nb::arg("thread"), nb::arg("line"),
+           "Let `thread` take what bytes hold away.")
+      .def("cell", &Core::at, nb::arg("place"))
+      .def(
+          "unknown_reader", &Core::unknownReader, nb::arg("set"),
+          nb::arg("clock"), nb::arg("mine"),
+          "Return the first reader of a set, but for `mine`, that a clock does "
+          "not know to be over; -1 where there is none.")
+      .def(
+          "add_copy",
+          [](Core &self, bool asyncProxy, int width) {
+            Copy copy;
+            copy.asyncProxy = asyncProxy;
+            copy.width = width;
+            self.copies.push_back(copy);
+          },
+          nb::arg("async_proxy"), nb::arg("width"),
+          "Add a copy, or a reduction of elements of `width` bytes.")
+      .def(
+          "complete_copy",
+          [](Core &self, int number, int column, uint32_t epoch) {
+            self.copies.at(number).column = column;
+            self.copies.at(number).epoch = epoch;
+          },
+          nb::arg("number"), nb::arg("column"), nb::arg("epoch"),
+          "Say which epoch of which column is the completion of a copy.")
+      .def(
+          "is_known",
+          [](const Core &self, int number, const Clock &clock, int row) {
+            return self.known(number, clock, static_cast<Row>(row));
+          },
+          nb::arg("number"), nb::arg("clock"), nb::arg("row"),
+          "Tell whether a thread with this clock has observed the completion "
+          "of a copy, and of those that it was combined with.")
+      .def(
+          "copy_reads", &Core::copyReads, nb::arg("copy"), nb::arg("clock"),
+          nb::arg("thread"), nb::arg("start"), nb::arg("stop"),
+          nb::arg("leaves"),
+          "Check and record that a copy reads shared bytes; `leaves` says that "
+          "it takes them elsewhere.")
+      .def("copy_meets", &Core::copyMeets, nb::arg("copy"), nb::arg("clock"),
+           nb::arg("start"), nb::arg("stop"),
+           "Check that no other copy uses the bytes that a copy writes.")
+      .def(
+          "copy_writes", &Core::copyWrites, nb::arg("copy"), nb::arg("clock"),
+          nb::arg("thread"), nb::arg("start"), nb::arg("stop"),
+          nb::arg("source"), nb::arg("line"),
+          "Check and record that a copy writes shared bytes; those of a shared "
+          "source (-1: none) that nobody has written stay so.")
+      .def(
+          "begin_writing",
+          [](Core &self, int copy, uint64_t start, uint64_t stop) {
+            self.unwritten.push_back({start, stop, copy});
+          },
+          nb::arg("copy"), nb::arg("start"), nb::arg("stop"),
+          "A copy may write these global bytes until a wait of its thread.")
+      .def(
+          "end_writing",
+          [](Core &self, int copy) {
+            auto &spans = self.unwritten;
+            for (size_t i = 0; i < spans.size(); ++i)
+              if (spans[i].copy == copy)
+                spans.erase(spans.begin() + static_cast<int64_t>(i--));
+          },
+          nb::arg("copy"))
+      .def(
+          "check_copied",
+          [](Core &self, int thread, uint64_t address, int nbytes) {
+            Accesses accesses;
+            accesses.count = 1;
+            accesses.nbytes = nbytes;
+            accesses.lanes[0] = 0;
+            accesses.places[0] = static_cast<int64_t>(address);
+            self.checkUnwritten(accesses, thread, Core::COPIED);
+          },
+          nb::arg("thread"), nb::arg("address"), nb::arg("nbytes"),
+          "Report a copy from global bytes that another may still write.");
+
+  nb::class_<Warp>(m, "Warp",
+                   "What the lanes of a warp know, and their memory.")
+      .def(
+          "__init__",
+          [](Warp *self, Core &cluster, int rank, int thread0, uint32_t live,
+             int localBytes) {
+            new (self) Warp(cluster, rank, thread0, live, localBytes);
+          },
+          nb::arg("cluster"), nb::arg("rank"), nb::arg("thread0"),
+          nb::arg("live"), nb::arg("local_bytes"))
+      .def_ro("thread0", &Warp::thread0)
+      .def_rw("live", &Warp::live)
+      .def_rw("has_fence", &Warp::fenced,
+              "Whether a fence hands something over to strong stores.")
+      .def("local_memory",
+           [](Warp &self) {
+             return arrayOver(self.local.data(),
+                              {LANES, size_t(self.localBytes)}, nb::find(self));
+           })
+      .def_prop_ro(
+          "groups",
+          [](Warp &self) {
+            std::vector<std::tuple<uint32_t, ClockPtr>> groups;
+            for (const Warp::Group &group : self.groups)
+              groups.emplace_back(group.bits, group.clock);
+            return groups;
+          },
+          "The lanes by what they know.")
+      .def(
+          "lane_clocks",
+          [](Warp &self, uint32_t bits) {
+            std::vector<std::tuple<uint32_t, ClockPtr>> groups;
+            for (const Warp::Group &group : self.groups)
+              if (self.groups.size() == 1)
+                groups.emplace_back(bits, group.clock);
+              else if (group.bits & bits)
+                groups.emplace_back(group.bits & bits, group.clock);
+            return groups;
+          },
+          nb::arg("bits"), "Return the lanes `bits` grouped by what they know.")
+      .def("clock_of", &Warp::clockOf, nb::arg("lane"),
+           "Return what one lane knows.")
+      .def("set_clock", &Warp::setClock, nb::arg("bits"), nb::arg("clock"),
+           "Let the lanes `bits` know exactly `clock`.");
 
   nb::class_<Counter>(m, "Counter", "Counts the instructions of warps.")
       .def(nb::init<>())
@@ -355,11 +727,74 @@ NB_MODULE(_tile_emulator, m) {
           },
           nb::arg("name"), nb::arg("target"), nb::arg("sources"),
           nb::arg("number"), nb::arg("whole"), "Add an operation to the block.")
+      .def(
+          "access",
+          [](Code &self, nb::handle from) {
+            auto access = std::make_shared<Access>();
+            nb::handle a = from.attr("action");
+            const std::string action = nb::cast<std::string>(a);
+            access->action = action == "ld"   ? Access::LOAD
+                             : action == "st" ? Access::STORE
+                                              : Access::ATOMIC;
+            access->space = spaceOf(nb::cast<std::string>(from.attr("space")));
+            const std::string type = nb::cast<std::string>(from.attr("type"));
+            access->width = nb::cast<int>(from.attr("width"));
+            access->strength =
+                static_cast<Strength>(nb::cast<int>(from.attr("strength")));
+            access->base = nb::cast<int>(from.attr("base"));
+            access->wideBase = nb::cast<bool>(from.attr("wide_base"));
+            access->offset = nb::cast<int64_t>(from.attr("offset"));
+            access->slots = nb::cast<std::vector<int>>(from.attr("slots"));
+            access->operands =
+                nb::cast<std::vector<int>>(from.attr("operands"));
+            access->others = nb::cast<std::vector<int>>(from.attr("others"));
+            Item item;
+            item.kind = Kind::Access;
+            item.step = from.attr("at");
+            access->line = nb::cast<int>(item.step.attr("line"));
+            if (access->action == Access::ATOMIC) {
+              access->combine = findCombine(action, type);
+              if (!access->combine)
+                throw nb::key_error((action + "." + type).c_str());
+            }
+            item.sync = from.attr("sync");
+            item.releases = nb::cast<bool>(from.attr("releases"));
+            item.access = std::move(access);
+            self.blocks.back().body.push_back(std::move(item));
+          },
+          nb::arg("access"), "Add a load, a store or an atomic to the block.")
       .def("run", &Code::run, nb::arg("warp"), nb::arg("fragment"),
            nb::arg("registers"), nb::arg("counter"), nb::arg("quantum"),
            nb::arg("enough"),
            "Run `fragment` for up to `quantum` blocks; returns why it stopped, "
            "and how many are left.");
+  m.def(
+      "combine",
+      [](const std::string &operation, const std::string &type, nb::bytes old,
+         nb::bytes operand, int width) {
+        Combine function = findCombine(operation, type);
+        if (!function)
+          throw nb::key_error((operation + "." + type).c_str());
+        std::string result(old.size(), 0);
+        auto bytes = [](const char *data) {
+          return reinterpret_cast<const uint8_t *>(data);
+        };
+        for (size_t i = 0; i + width <= std::min(old.size(), operand.size());
+             i += width)
+          function(bytes(old.c_str()) + i, bytes(operand.c_str()) + i, nullptr,
+                   reinterpret_cast<uint8_t *>(result.data()) + i);
+        return nb::bytes(result.data(), result.size());
+      },
+      nb::arg("operation"), nb::arg("type"), nb::arg("old"), nb::arg("operand"),
+      nb::arg("width"),
+      "Return what an atomic makes of elements of `width` bytes in memory.");
+  m.def(
+      "has_combination",
+      [](const std::string &operation, const std::string &type) {
+        return findCombine(operation, type) != nullptr;
+      },
+      nb::arg("operation"), nb::arg("type"),
+      "Tell whether there is an atomic operation on a type.");
   m.def(
       "has_operation",
       [](const std::string &name) { return findFunction(name) != nullptr; },

@@ -58,6 +58,23 @@ def test_a_kernel_that_goes_on_gives_values_and_each_report_once(schedule: str) 
     assert report.reports == ()
 
 
+def test_a_kernel_goes_on_after_copies_over_each_other() -> None:
+    """All threads copy to the same bytes: who writes last has copies before it, and no thread."""
+    ptx = (
+        HEADER
+        + """.visible .entry k(.param .u64 out) {
+  .reg .b32 %s; .reg .b64 %o; .shared .align 16 .b8 sm[16];
+  mov.u32 %s, sm; ld.param.u64 %o, [out];
+  cp.async.ca.shared.global [%s], [%o], 16;
+  cp.async.wait_all;
+  ret;
+}
+"""
+    )
+    report, _ = launch(ptx, keep_going=True)
+    assert [(error.kind, error.ptx_line) for error in report.reports] == [("in-flight", 7)]
+
+
 def test_interleavings_share_their_reports() -> None:
     report, values = launch(RACES, keep_going=True, schedule="explore:5")
     assert len(report.reports) == len(RACE_LINES) and report.interleavings == 5

@@ -41,7 +41,7 @@ class Groups:
     def _track(self) -> None:
         self.number += 1
         for operation in self.open:
-            operation.column, operation.epoch = self.column, self.number
+            operation.complete_at(self.column, self.number)
         self.tracked += self.open
         self.open = []
 
@@ -77,7 +77,7 @@ class Groups:
             done_writes, self.unwritten = self.unwritten[:kept], self.unwritten[kept:]
             for operations in done_writes:
                 for operation in operations:
-                    self.cluster.unwritten.pop(operation.number, None)
+                    self.cluster.end_writing(operation.number)
         count = len(self.committed) - leave
         if count <= 0:
             return None

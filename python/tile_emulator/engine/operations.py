@@ -35,7 +35,6 @@ class Operation:
         "fenced",
         "groups",
         "issued",
-        "joined",
         "landed",
         "line",
         "name",
@@ -80,7 +79,6 @@ class Operation:
         self.target_cta = target_cta
         self.barrier = barrier
         self.reduction = reduction
-        self.joined: tuple[Operation, ...] = ()
         self.clock = clock
         self.issued = int(cluster.epoch[thread])
         self.fenced = int(cluster.fenced[thread])
@@ -90,22 +88,19 @@ class Operation:
         self.pieces: list[tuple[int, int]] = []
         self.landed = 0
         cluster.operations.append(self)
+        cluster.add_copy(async_proxy, 0 if reduction is None else reduction.width)
+
+    def complete_at(self, column: int, epoch: int) -> None:
+        """Say which epoch of which column is the completion."""
+        self.column, self.epoch = column, epoch
+        self.cluster.complete_copy(self.number, column, epoch)
 
     def known(self, clock: Clock, row: int) -> bool:
         """Tell whether a thread with this clock has observed the completion.
 
         That of a reduction is known with those of the others that it was combined with.
         """
-        return (
-            self.column is not None
-            and clock.get(row, self.column) >= self.epoch
-            and all(other.known(clock, row) for other in self.joined)
-        )
-
-    def commutes(self, other: Operation) -> bool:
-        """Tell whether both are reductions of such elements: each is combined atomically."""
-        a, b = self.reduction, other.reduction
-        return a is not None and b is not None and a.width == b.width
+        return self.cluster.is_known(self.number, clock, row)
 
     def follows(self, thread: int, epoch: int) -> bool:
         """Tell whether this copy always comes after what `thread` did at `epoch`."""

@@ -89,9 +89,7 @@ class Places:
 
 def clock_of(w: Warp, lane: int) -> Clock:
     """Return what one lane knows."""
-    if len(w.groups) == 1:
-        return w.groups[0][1]
-    return w.lane_clocks(1 << lane)[0][1]
+    return w.clock_of(lane)
 
 
 def live_barrier(cluster: Cluster, place: int, lane: int | None) -> MBarrier:
@@ -176,12 +174,11 @@ def init(d: Decoder, ins: Instruction) -> None:
             if column is None:
                 column = cluster.barrier_columns[place] = cluster.new_column()
             thread = w.thread0 + lane
-            bytes_before = slice(place, place + 8)
+            here = cluster.shared[place : place + 8]
             # Other bytes than those there: an init is no write of the same value.
-            raw = ~cluster.shared[bytes_before][None, :]
-            cluster.shadow.write(w, np.array([lane]), np.array([place]), 8, raw, 0)
-            cluster.shadow.written[bytes_before] = False
-            cluster.shared[bytes_before] = 0
+            cluster.write(w, lane, place, (~here).tobytes(), ins.line)
+            cluster.mark(place, place + 8, barrier=False, written=False)
+            here[:] = 0
             barrier = MBarrier(
                 w.cta,
                 offset,
@@ -193,7 +190,7 @@ def init(d: Decoder, ins: Instruction) -> None:
             )
             barrier.init_line = ins.line
             w.cta.mbarriers[offset] = barrier
-            cluster.shadow.barrier[bytes_before] = True
+            cluster.mark(place, place + 8, barrier=True, written=False)
         cluster.epoch[w.thread0 + lanes] += np.uint32(1)
 
     d.emit_visible(step)
@@ -230,8 +227,8 @@ def invalidate(d: Decoder, ins: Instruction) -> None:
                     )
                 )
             del w.cta.mbarriers[barrier.offset]
-            cluster.shadow.barrier[place : place + 8] = False
-            cluster.shadow.forget(place, 8, w.thread0 + lane, places.ins.line)
+            cluster.mark(place, place + 8, barrier=False, written=False)
+            cluster.forget(place, place + 8, w.thread0 + lane, places.ins.line)
             cluster.epoch[w.thread0 + lane] += np.uint32(1)
 
     d.emit_visible(step)

@@ -172,10 +172,16 @@ def launch_copy(
         reduction=reduction,
         clock=clock,
     )
-    if source[1] is not None:
-        cluster.shadow.copy_reads(operation, clock, thread, source[1])
-    if target[1] is not None:
-        cluster.shadow.copy_writes(operation, clock, thread, target[1], source[1])
+    number, read, written = operation.number, source[1], target[1]
+    if read is not None:
+        leaves = target[0] is None
+        cluster.copy_reads(number, clock, thread, read.start, read.stop, leaves)
+    if written is not None:
+        start, stop = written.start, written.stop
+        cluster.copy_meets(number, clock, start, stop)
+        operation.check_phase(clock)
+        origin = -1 if read is None else read.start
+        cluster.copy_writes(number, clock, thread, start, stop, origin, ins.line)
     elif barrier is not None:
         operation.check_phase(clock)
     if async_proxy or barrier is not None:
@@ -266,8 +272,7 @@ def bulk(
                     w, lane, ins, f"{name} to global memory", (cta, where, None),
                     (None, None, data), None, True, groups_of(w, lane, "bulk"), reduction,
                 )  # fmt: skip
-                span = (to_address, to_address + nbytes, stored)
-                w.cta.cluster.unwritten[stored.number] = span
+                w.cta.cluster.begin_writing(stored.number, to_address, to_address + nbytes)
                 continue
             assert barriers is not None
             barrier_address = int(barriers[lane])
@@ -291,9 +296,7 @@ def bulk(
                     origin: Any = (owner, from_where, None)
                 else:
                     cluster = w.cta.cluster
-                    if cluster.unwritten:
-                        at = np.array([from_address], dtype=np.uint64)
-                        cluster.check_unwritten(at, nbytes, np.array([lane]), "copied")
+                    cluster.check_copied(w.thread0 + lane, from_address, nbytes)
                     data = cluster.launch.memory.bytes_at(from_address, nbytes)
                     origin = (None, None, data)
                 launch_copy(

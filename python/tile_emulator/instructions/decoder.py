@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tile_emulator._tile_emulator import has_operation
 from tile_emulator.errors import PTXError
 from tile_emulator.instructions.liveness import loaded_registers
-from tile_emulator.instructions.program import Block, Body, Branch, Operation
+from tile_emulator.instructions.program import Access, Block, Body, Branch, Operation
 from tile_emulator.instructions.slots import UNSIGNED, Slots
 from tile_emulator.machine.special import DYNAMIC, SPECIAL, UNSUPPORTED, dynamic_value
 from tile_emulator.machine.warp import NEXT, Control, Fragment, Mask, Step, Warp
@@ -218,7 +218,26 @@ class Decoder:
         slot = self.source(base, "u64")
         return lambda w: w.u[slot]
 
+    def location(self, operand: Operand) -> tuple[int, bool, int]:
+        """Return what an `Access` calls its base, whether that has 64 bits, and its offset."""
+        if not isinstance(operand, Mem):
+            raise self.error(f"expected an address in '{self.ins.opcode}'")
+        base, offset = operand.base, operand.offset
+        if isinstance(base, Reg):
+            slot = self.registers[base.name]
+            width = self.slots.widths[slot]
+            if width not in (32, 64):
+                slot = self._fit(slot, 32)
+            return slot, width == 64, offset
+        base = Sym(base.name, offset) if isinstance(base, Sym) else Imm("int", base.value + offset)
+        return self.source(base, "u64"), True, 0
+
     # Emission
+
+    def access(self, access: Access, visible: bool) -> None:
+        """Add a load, a store or an atomic; `visible` is as in `emit_visible`."""
+        self.steps.append(access)
+        self.visible |= visible
 
     def operate(self, name: str, target: int, *sources: int) -> None:
         """Add an operation of the core; raises KeyError where it has none of this name."""

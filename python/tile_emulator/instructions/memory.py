@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tile_emulator.instructions.decoder import Decoder
+from tile_emulator.instructions.program import Access
 from tile_emulator.machine import access
 from tile_emulator.machine.cta import NO_RANK, RANK_SHIFT
 from tile_emulator.machine.fences import STRONG, STRONG_WIDE, WEAK
@@ -17,7 +18,7 @@ from tile_emulator.machine.memory import (
     WINDOW_MASK,
     WINDOW_SHIFT,
 )
-from tile_emulator.machine.warp import Mask, Warp, bits_of, lanes_of
+from tile_emulator.machine.warp import Mask, Warp, bits_of
 from tile_emulator.ptx.module import Instruction, Operand, Sink, Vec
 from tile_emulator.ptx.types import type_bits
 
@@ -95,38 +96,23 @@ def load(d: Decoder, ins: Instruction) -> None:
     width = (type_bits(how.kind) or 0) // 8
     if width not in (1, 2, 4, 8):
         raise d.unsupported()
-    count, strong, space = how.count, how.strong, how.space
-    wanted = elements(ins.operands[0], count)
-    targets = [None if isinstance(o, Sink) else d.target(o, how.kind) for o in wanted]
-    address = d.address(ins.operands[1])
-    acquire, wide = how.semantics == "acquire", how.wide
-    poll = ("poll", id(ins))
+    wanted = elements(ins.operands[0], how.count)
+    # A poll is known by what it gave, wherever that goes.
+    slots = [
+        -1 if isinstance(o, Sink) and not how.strong else d.target(o, how.kind) for o in wanted
+    ]
+    acquire, wide, space = how.semantics == "acquire", how.wide, how.space
 
-    def step(w: Warp, m: Mask) -> None:
-        w.at = ins
-        lanes = lanes_of(m)
-        addresses = address(w)
-        if m is not True:
-            addresses = addresses[lanes]
-        values = access.load(w, lanes, addresses, space, width, count, strong)
-        for i, target in enumerate(targets):
-            if target is None:
-                continue
-            if m is True:
-                w.u[target][:] = values[:, i]
-            else:
-                w.u[target][lanes] = values[:, i]
-        if strong:
-            seen = (addresses.tobytes(), values.tobytes())
-            if w.keep.get(poll) == seen:
-                w.cta.cluster.scheduler.polled()
-            w.keep[poll] = seen
-            access.observe(w, bits_of(m), access.sync_keys(addresses, space), acquire, wide)
+    def sync(w: Warp, m: Mask, addresses: list[int]) -> None:
+        access.observe(w, bits_of(m), access.sync_keys(addresses, space), acquire, wide)
 
-    if space in ("local", "param"):
-        d.emit(step)
-    else:
-        d.emit_visible(step)
+    d.access(
+        Access(
+            "ld", space, how.kind, width, how.strong, *d.location(ins.operands[1]), slots, ins,
+            sync=sync if how.strong else None,
+        ),
+        visible=space not in ("local", "param"),
+    )  # fmt: skip
 
 
 def store(d: Decoder, ins: Instruction) -> None:
@@ -135,30 +121,19 @@ def store(d: Decoder, ins: Instruction) -> None:
     width = (type_bits(how.kind) or 0) // 8
     if width not in (1, 2, 4, 8):
         raise d.unsupported()
-    strong, space = how.strong, how.space
-    sources = [d.source(o, how.kind) for o in elements(ins.operands[1], how.count)]
-    address = d.address(ins.operands[0])
-    release, wide = how.semantics == "release", how.wide
+    slots = [d.source(o, how.kind) for o in elements(ins.operands[1], how.count)]
+    release, wide, space = how.semantics == "release", how.wide, how.space
 
-    def step(w: Warp, m: Mask) -> None:
-        w.at = ins
-        lanes = lanes_of(m)
-        addresses = address(w)
-        u = w.u
-        if len(sources) == 1:
-            values = u[sources[0]][:, None]
-        else:
-            values = np.stack([u[s] for s in sources], axis=1)
-        if m is not True:
-            addresses, values = addresses[lanes], values[lanes]
-        if strong:
-            access.publish(w, bits_of(m), access.sync_keys(addresses, space), release, wide)
-        access.store(w, lanes, addresses, space, width, values, strong)
+    def sync(w: Warp, m: Mask, addresses: list[int]) -> None:
+        access.publish(w, bits_of(m), access.sync_keys(addresses, space), release, wide)
 
-    if space in ("local", "param"):
-        d.emit(step)
-    else:
-        d.emit_visible(step)
+    d.access(
+        Access(
+            "st", space, how.kind, width, how.strong, *d.location(ins.operands[0]), slots, ins,
+            sync=sync if how.strong else None, releases=release,
+        ),
+        visible=space not in ("local", "param"),
+    )  # fmt: skip
 
 
 def convert_address(d: Decoder, ins: Instruction) -> None:

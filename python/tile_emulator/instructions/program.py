@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,11 @@ from tile_emulator._tile_emulator import Code
 from tile_emulator.instructions.slots import Slots
 
 if TYPE_CHECKING:
-    from tile_emulator.machine.warp import Control, Step, Warp
+    from tile_emulator.machine.warp import Control, Mask, Step, Warp
     from tile_emulator.ptx.lexer import Lines
     from tile_emulator.ptx.module import Function, Instruction
 
-Body = list["Step | Operation"]
+Body = list["Step | Operation | Access"]
 
 # Addresses of shared memory start here; below is what the system reserves, and null.
 SHARED_BASE = 0x400
@@ -38,6 +39,33 @@ class Operation:
 
 
 @dataclass(slots=True)
+class Access:
+    """A load (`ld`), a store (`st`) or an atomic (the name of its operation), done by the core.
+
+    The address is what the register `base` holds, of 64 bits where `wide_base`, plus `offset`. An
+    element has `width` bytes; each is loaded into, or stored from, one of `slots` (-1: it goes
+    nowhere). An atomic combines with `operands`, and with `others` where it has two of them.
+    `sync` is called with the addresses of a strong access that may release or acquire something,
+    which one that `releases` always does.
+    """
+
+    action: str
+    space: str
+    type: str
+    width: int
+    strength: int
+    base: int
+    wide_base: bool
+    offset: int
+    slots: list[int]
+    at: Instruction
+    operands: list[int] = field(default_factory=list)
+    others: list[int] = field(default_factory=list)
+    sync: Callable[[Warp, Mask, list[int]], None] | None = None
+    releases: bool = False
+
+
+@dataclass(slots=True)
 class Branch:
     """Go to `target` where the predicate holds (everywhere where it is -1).
 
@@ -54,7 +82,7 @@ class Branch:
 class Block:
     """Steps that run one after another, then at most one control step."""
 
-    body: tuple[Step | Operation, ...] = ()
+    body: tuple[Step | Operation | Access, ...] = ()
     control: Control | Branch | None = None
     next: int = 0
     instructions: int = 0
@@ -108,6 +136,8 @@ def make_code(blocks: list[Block]) -> Code:
         for step in block.body:
             if isinstance(step, Operation):
                 code.operation(step.name, step.target, step.sources, step.number, step.whole)
+            elif isinstance(step, Access):
+                code.access(step)
             else:
                 code.step(step)
     return code

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_emulator.instructions import atomics
-from tile_emulator.instructions.slots import UNSIGNED
+from tile_emulator._tile_emulator import combine
 from tile_emulator.ptx.types import type_bits
 
 Bytes = NDArray[np.uint8]
@@ -54,10 +53,8 @@ class Reduction:
 
     def combine(self, old: Bytes, new: Bytes) -> Bytes:
         """Return what is at the destination after `new` was combined with `old`."""
-        elements = UNSIGNED[8 * self.width]
-        function = atomics.operation(self.name, self.kind)
-        a, b = (np.ascontiguousarray(each).view(elements) for each in (old, new))
-        return np.ascontiguousarray(function(a, b)).view(np.uint8)
+        result = combine(self.name, self.kind, old.tobytes(), new.tobytes(), self.width)
+        return np.frombuffer(result, dtype=np.uint8)
 
 
 def split_reduction(

@@ -1,115 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ordinary loads and stores of a warp, in any state space, with the checks that belong to them."""
+"""What the core asks of Python for loads, stores and atomics: reports of bad addresses, and what is
+released and acquired through memory.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tile_emulator import advice
 from tile_emulator.errors import Fault
-from tile_emulator.instructions.slots import UNSIGNED
+from tile_emulator.instructions.program import SHARED_BASE
+from tile_emulator.machine.cta import NO_RANK, RANK_SHIFT
 from tile_emulator.machine.fences import Published, joined
-from tile_emulator.machine.memory import PARAM_WINDOW, SHARED_WINDOW, WINDOW_MASK, WINDOW_SHIFT
+from tile_emulator.machine.memory import SHARED_WINDOW
+from tile_emulator.machine.warp import LANES, Warp
 from tile_emulator.order.clock import Clock
 
 if TYPE_CHECKING:
-    from tile_emulator.machine.warp import Warp
+    from tile_emulator.machine.cluster import Cluster
 
-Lanes = NDArray[np.intp]
-Addresses = NDArray[np.uint64]
-_WINDOWS = {0: "global", 1: "shared::cluster", 2: "local", 3: "param"}
-_COLUMNS = {n: np.arange(n) for n in (1, 2, 4, 8)}
+_NEAR = 1 << 20
+_USES = ("read", "written", "copied")
 
 
-def check_alignment(addresses: Addresses, nbytes: int, lanes: Lanes) -> None:
-    """Raise Fault where an address is not a multiple of the access."""
-    if nbytes > 1:
-        low = addresses & np.uint64(nbytes - 1)
-        if low.any():
-            i = int(np.argmax(low != 0))
-            raise Fault(
-                "address",
-                f"address 0x{int(addresses[i]):x} is not a multiple of {nbytes}",
-                "align the buffer and the steps to the access",
-                int(lanes[i]),
-            )
-
-
-def split_windows(addresses: Addresses) -> list[tuple[str, Any, Addresses]]:
-    """Sort generic addresses by space: (space, which lanes, addresses within the space)."""
-    window = addresses >> WINDOW_SHIFT
-    first = int(window[0])
-    if first == 0 and not window.any():
-        return [("global", slice(None), addresses)]
-    parts = []
-    for number in np.unique(window).tolist():
-        space = _WINDOWS.get(number, "global")
-        which = window == number
-        inside = addresses[which]
-        if number in (1, 2):
-            inside = inside & WINDOW_MASK
-        parts.append((space, which, inside))
-    return parts
-
-
-def load(
-    w: Warp, lanes: Lanes, addresses: Addresses, space: str, width: int, count: int, strong: int
-) -> NDArray[Any]:
-    """Return the elements at `addresses`, of shape (lanes, count)."""
-    nbytes = width * count
-    if space[0] == "s":
-        cluster = w.cta.cluster
-        flat = cluster.flat(w, lanes, addresses, nbytes, space != "shared::cluster")
-        cluster.shadow.read(w, lanes, flat, nbytes, strong)
-        view = cluster.views[width]
-        index = flat // width
-        if count == 1:
-            return view[index][:, None]  # type: ignore[no-any-return]
-        return view[index[:, None] + _COLUMNS[count]]  # type: ignore[no-any-return]
-    if space == "global":
-        check_alignment(addresses, nbytes, lanes)
-        if w.cta.cluster.unwritten:
-            w.cta.cluster.check_unwritten(addresses, nbytes, lanes, "read")
-        return w.cta.cluster.launch.memory.gather(addresses, width, count)
-    if space == "generic":
-        parts = split_windows(addresses)
-        if len(parts) == 1:
-            space, _, inside = parts[0]
-            return load(w, lanes, inside, space, width, count, strong)
-        result = np.zeros((len(lanes), count), dtype=UNSIGNED[8 * width])
-        for space, which, inside in parts:
-            result[which] = load(w, lanes[which], inside, space, width, count, strong)
-        return result
-    if space == "param" and int(addresses[0]) >= PARAM_WINDOW:
-        data = w.cta.cluster.launch.params
-        offsets = (addresses & WINDOW_MASK).astype(np.intp)
-        return _pick(
-            data[None, :], np.zeros(len(lanes), dtype=np.intp), offsets, width, count, lanes
-        )
-    offsets = (addresses & WINDOW_MASK).astype(np.intp)
-    return _pick(w.local, lanes, offsets, width, count, lanes)
-
-
-def _pick(
-    data: NDArray[np.uint8], rows: Lanes, offsets: Lanes, width: int, count: int, lanes: Lanes
-) -> NDArray[Any]:
-    _check_private(data, offsets, width, count, lanes)
-    view = data.view(UNSIGNED[8 * width])
-    index = offsets // width
-    picked: NDArray[Any] = view[rows[:, None], index[:, None] + np.arange(count)]
-    return picked
-
-
-def _check_private(
-    data: NDArray[np.uint8], offsets: Lanes, width: int, count: int, lanes: Lanes
-) -> None:
-    bad = (offsets < 0) | (offsets + width * count > data.shape[1])
-    if bad.any():
-        i = int(np.argmax(bad))
-        raise outside_private(width * count, int(offsets[i]), data.shape[1], int(lanes[i]))
-    check_alignment(offsets.astype(np.uint64), width * count, lanes)
+def misaligned(address: int, nbytes: int, lane: int) -> Fault:
+    """Return the fault of an address that is no multiple of the access."""
+    return Fault(
+        "address",
+        f"address 0x{address:x} is not a multiple of {nbytes}",
+        "align the buffer and the steps to the access",
+        lane,
+    )
 
 
 def outside_private(nbytes: int, offset: int, size: int, lane: int) -> Fault:
@@ -122,55 +43,111 @@ def outside_private(nbytes: int, offset: int, size: int, lane: int) -> Fault:
     )
 
 
-def store(
-    w: Warp,
-    lanes: Lanes,
-    addresses: Addresses,
-    space: str,
-    width: int,
-    values: NDArray[Any],
-    strong: int,
-) -> None:
-    """Store `values`, of shape (lanes, count), at `addresses`."""
-    count = values.shape[1]
-    nbytes = width * count
-    cluster = w.cta.cluster
-    if space[0] == "s":
-        flat = cluster.flat(w, lanes, addresses, nbytes, space != "shared::cluster")
-        raw = np.ascontiguousarray(values).view(np.uint8)
-        cluster.shadow.write(w, lanes, flat, nbytes, raw, strong)
-        view = cluster.views[width]
-        index = flat // width
-        if count == 1:
-            view[index] = values[:, 0]
-        else:
-            view[index[:, None] + _COLUMNS[count]] = values
-        cluster.scheduler.writes += 1
-    elif space == "global":
-        check_alignment(addresses, nbytes, lanes)
-        if cluster.unwritten:
-            cluster.check_unwritten(addresses, nbytes, lanes, "written")
-        cluster.launch.memory.scatter(addresses, width, values)
-        cluster.scheduler.writes += 1
-    elif space == "generic":
-        for space, which, inside in split_windows(addresses):
-            store(w, lanes[which], inside, space, width, values[which], strong)
-    else:
-        offsets = (addresses & WINDOW_MASK).astype(np.intp)
-        _check_private(w.local, offsets, width, count, lanes)
-        view = w.local.view(UNSIGNED[8 * width])
-        view[lanes[:, None], (offsets // width)[:, None] + np.arange(count)] = values
+class Addresses:
+    """Reports the bad addresses of one cluster; the core calls these functions by their names."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+
+    def misaligned_address(self, thread: int, address: int, nbytes: int) -> None:
+        raise misaligned(address & (2**64 - 1), nbytes, thread % LANES)
+
+    def outside_of_private(self, thread: int, offset: int, nbytes: int, size: int) -> None:
+        raise outside_private(nbytes, offset, size, thread % LANES)
+
+    def outside_of_global(self, thread: int, address: int, nbytes: int) -> None:
+        memory = self.cluster.launch.memory
+        raise memory.outside(address & (2**64 - 1), nbytes, thread % LANES)
+
+    def bad_shared_address(
+        self, thread: int, address: int, nbytes: int, align: int, local_form: int
+    ) -> None:
+        cluster, lane = self.cluster, thread % LANES
+        own = cluster.warp_of(thread).cta
+        address &= 2**64 - 1
+        rank, offset = address >> RANK_SHIFT, (address & ((1 << RANK_SHIFT) - 1)) - SHARED_BASE
+        before = (own.shared_address(0) - address) & 0xFFFFFFFF
+        if rank != own.rank and before <= _NEAR:
+            raise Fault(
+                "address",
+                f"{nbytes} bytes lie {before} bytes before the CTA's shared memory",
+                "check the index, which may be negative",
+                lane,
+            )
+        if rank >= cluster.size:
+            raise Fault(
+                "address",
+                f"there is no CTA rank {'above 254' if rank >= NO_RANK else rank} in a cluster "
+                f"of {cluster.size} (shared address 0x{address:x})",
+                "check the rank given to mapa, and that the address is a shared one",
+                lane,
+            )
+        if rank != own.rank and local_form:
+            raise Fault(
+                "address",
+                f"a shared::cta instruction gets an address of CTA rank {rank}",
+                "use the shared::cluster form for a mapped address, or the local address",
+                lane,
+            )
+        if offset < 0 or offset + nbytes > cluster.launch.shared_bytes:
+            raise Fault(
+                "address",
+                f"{nbytes} bytes at shared offset {offset} are outside of the CTA's "
+                f"{cluster.launch.shared_bytes} bytes",
+                "check the index and the shared memory given at launch",
+                lane,
+            )
+        raise Fault(
+            "address",
+            f"shared offset {offset} is not a multiple of {align}",
+            "align the buffer and the steps to the access",
+            lane,
+        )
+
+    def peer_not_started(self, thread: int, rank: int) -> None:
+        self.cluster.report(
+            Fault(
+                "not-started",
+                f"memory of CTA rank {rank} is used before that CTA is known to run",
+                advice.ENTER,
+                thread % LANES,
+            )
+        )
+
+    def peer_has_exited(self, thread: int, rank: int) -> None:
+        self.cluster.report(
+            Fault(
+                "early-exit",
+                f"memory of CTA rank {rank} is used after that CTA has exited",
+                advice.LEAVE,
+                thread % LANES,
+            )
+        )
+
+    def global_under_copy(self, thread: int, address: int, number: int, use: int) -> None:
+        copy = self.cluster.operations[number]
+        self.cluster.report(
+            Fault(
+                "in-flight",
+                f"global memory at 0x{address & (2**64 - 1):x} is {_USES[use]} while a "
+                f"{copy.name} may still write it",
+                "let the thread that issued it wait by cp.async.bulk.wait_group, without "
+                ".read, and then tell the others",
+                thread % LANES,
+                copy.notes(),
+            )
+        )
 
 
 # Synchronisation through memory: release, acquire, and fences around relaxed accesses.
 
 
-def sync_keys(addresses: Addresses, space: str) -> Addresses:
+def sync_keys(addresses: list[int], space: str) -> set[int]:
     """Return generic addresses: two threads may name one flag in different spaces."""
-    return addresses | np.uint64(SHARED_WINDOW) if space.startswith("shared") else addresses
+    return {a | SHARED_WINDOW for a in addresses} if space.startswith("shared") else set(addresses)
 
 
-def publish(w: Warp, bits: int, addresses: Addresses, release: bool, wide: bool) -> None:
+def publish(w: Warp, bits: int, addresses: set[int], release: bool, wide: bool) -> None:
     """A strong store or atomic: who reads it with acquire knows what was released before."""
     cluster = w.cta.cluster
     near, far = w.fences.any, w.fences.wide if wide else None
@@ -180,17 +157,16 @@ def publish(w: Warp, bits: int, addresses: Addresses, release: bool, wide: bool)
         far = joined(clock, far) if wide else None
     if near is None:
         return
-    for address in set(addresses.tolist()):
+    for address in addresses:
         published = cluster.sync_clocks.setdefault(address, Published())
         published.add(w.cta.rank, near, far, cluster.size == 1)
+    cluster.has_published = True
 
 
-def observe(w: Warp, bits: int, addresses: Addresses, acquire: bool, wide: bool) -> None:
+def observe(w: Warp, bits: int, addresses: set[int], acquire: bool, wide: bool) -> None:
     """A strong load or atomic: learn at once (acquire), or at the next fence."""
     cluster = w.cta.cluster
-    if not cluster.sync_clocks:
-        return
-    for address in set(addresses.tolist()):
+    for address in addresses:
         published = cluster.sync_clocks.get(address)
         if published is None:
             continue
@@ -208,3 +184,4 @@ def thread_fence(w: Warp, bits: int, wide: bool) -> None:
     if seen is not None:
         cluster.acquire(w, bits, seen)
     w.fences.execute(Clock(cluster.release(w, bits)), wide)
+    w.has_fence = True

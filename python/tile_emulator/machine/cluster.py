@@ -8,27 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_emulator import advice
+from tile_emulator import _tile_emulator as core
 from tile_emulator.engine.operations import Operation
 from tile_emulator.errors import Fault
-from tile_emulator.instructions.program import SHARED_BASE
-from tile_emulator.instructions.slots import UNSIGNED
-from tile_emulator.machine.cta import CTA, NO_RANK, RANK_SHIFT
+from tile_emulator.machine.access import Addresses
+from tile_emulator.machine.cta import CTA
 from tile_emulator.machine.fences import Published
 from tile_emulator.machine.mbarrier import join_rows
 from tile_emulator.machine.scheduler import Scheduler
-from tile_emulator.machine.warp import FULL, LANES, Warp, first_lane, lanes_of, mask_of
-from tile_emulator.order.clock import CAUSED, FENCED, READ, ROWS, SEEN, VISIBLE, Clock, Rows
-from tile_emulator.order.shadow import Shadow, Unchecked
+from tile_emulator.machine.warp import FULL, LANES, Warp, lanes_of, mask_of
+from tile_emulator.order.clock import CAUSED, FENCED, READ, SEEN, VISIBLE, Clock, Rows
+from tile_emulator.order.conflicts import Conflicts
 
 if TYPE_CHECKING:
     from tile_emulator.machine.launch import Launch
     from tile_emulator.ptx.module import Instruction
-
-_RANK_SHIFT = np.uint64(RANK_SHIFT)
-_OFFSET_MASK = np.uint64((1 << RANK_SHIFT) - 1)
-_BASE = np.int64(SHARED_BASE)
-_NEAR = 1 << 20
 
 
 class Deferred:
@@ -52,8 +46,11 @@ class ClusterBarrier(NamedTuple):
     rows: Rows | None
 
 
-class Cluster:
-    """CTAs that run together."""
+class Cluster(core.Cluster):
+    """CTAs that run together.
+
+    The core has what they share, and what is known of it.
+    """
 
     def __init__(self, launch: Launch, clusterid: tuple[int, int, int]) -> None:
         self.launch = launch
@@ -63,22 +60,27 @@ class Cluster:
         x, y, z = launch.block
         warps = -(-(x * y * z) // LANES)
         self.thread_count = self.size * warps * LANES
+        super().__init__(
+            launch.memory.core,
+            launch.params,
+            self.size,
+            self.thread_count,
+            launch.shared_bytes,
+            launch.checks.orders,
+            launch.checks.strict,
+        )
         self.columns = self.thread_count + 1
-        self.epoch = np.ones(self.thread_count + 1, dtype=np.uint32)
-        self.fenced = np.zeros(self.thread_count + 1, dtype=np.uint32)
-        self.first_clock = Clock(np.zeros((ROWS, self.columns), dtype=np.uint32))
+        self.epoch: NDArray[np.uint32] = self.epochs()
+        self.fenced: NDArray[np.uint32] = self.fenced_epochs()
         self.operations: list[Operation] = []
-        # Bytes of global memory whose writes no wait of their thread has ended, by number.
-        self.unwritten: dict[int, tuple[int, int, Operation]] = {}
         self.deferred: list[Deferred] = []
         self.group_columns: dict[int, int] = {}
         self.barrier_columns: dict[int, int] = {}
         self.barrier_bases: dict[int, int] = {}
-        self.shared_bytes = -(-max(launch.shared_bytes, 16) // 16) * 16
-        total = self.size * self.shared_bytes
-        self.shared = np.zeros(total, dtype=np.uint8)
-        self.views = {n: self.shared.view(UNSIGNED[8 * n]) for n in (1, 2, 4, 8)}
-        self.shadow = (Shadow if launch.checks.orders else Unchecked)(self, total)
+        self.shared: NDArray[np.uint8] = self.shared_memory()
+        self.shared_bytes = self.shared.size // self.size
+        self.conflicts = Conflicts(self)
+        self.addresses = Addresses(self)
         self.checks_exit = True
         self.scheduler = Scheduler(self)
         self.sync_clocks: dict[int, Published] = {}
@@ -111,16 +113,25 @@ class Cluster:
         cta, position = self.locate(thread)
         return f"thread {position} of CTA rank {cta.rank}"
 
+    def warp_of(self, thread: int) -> Warp:
+        """Return the warp of a thread."""
+        rank, index = divmod(thread // LANES, self.ctas[0].warp_count)
+        return self.ctas[rank].warps[index]
+
     def is_live(self, thread: int) -> bool:
         """Tell whether a thread has not ended."""
-        cta, _ = self.locate(thread)
-        index, lane = divmod(thread - cta.first_thread(), LANES)
-        return bool(cta.warps[index].live >> lane & 1)
+        return bool(self.warp_of(thread).live >> thread % LANES & 1)
+
+    def explain(self, what: str, values: list[int]) -> None:
+        """Make a report of what the core has found."""
+        owner = self.conflicts if hasattr(self.conflicts, what) else self.addresses
+        getattr(owner, what)(*values)
 
     def defer(self, fault: Fault, at: Instruction | None, thread: int, where: Any) -> None:
         """Keep a fault for the end: who writes the bytes, or what follows, explains it better."""
         if len(self.deferred) < 64 and fault.kind not in self.launch.checks.ignored:
             self.deferred.append(Deferred(fault, at, thread, where))
+            self.has_deferred = True
 
     def report(self, fault: Fault) -> None:
         """Raise a fault after which the kernel can go on, unless it is left out or kept."""
@@ -151,13 +162,6 @@ class Cluster:
         self.epoch[threads] = epochs + np.uint32(1)
         return rows
 
-    def acquire(self, w: Warp, bits: int, clock: Clock) -> None:
-        """Let the threads `bits` know what `clock` knows as well."""
-        for lanes, known in w.lane_clocks(bits):
-            joined = known.joined(clock)
-            if joined is not known:
-                w.set_clock(lanes, joined)
-
     def proxy_fence(self, w: Warp, bits: int) -> None:
         """`fence.proxy.async`: what the threads know becomes known to the async proxy."""
         for lanes, known in w.lane_clocks(bits):
@@ -182,27 +186,6 @@ class Cluster:
                 cta.copies.pop(operation.number, None)
                 cta.landed[operation.column] = operation
 
-    def check_unwritten(
-        self, addresses: NDArray[np.uint64], nbytes: int, lanes: NDArray[np.intp], access: str
-    ) -> None:
-        """Report an access to global bytes that a bulk store may still write."""
-        for start, stop, operation in self.unwritten.values():
-            hit = (addresses < stop) & (addresses + np.uint64(nbytes) > start)
-            if hit.any():
-                i = int(np.argmax(hit))
-                self.report(
-                    Fault(
-                        "in-flight",
-                        f"global memory at 0x{int(addresses[i]):x} is {access} while a "
-                        f"{operation.name} may still write it",
-                        "let the thread that issued it wait by cp.async.bulk.wait_group, without "
-                        ".read, and then tell the others",
-                        int(lanes[i]),
-                        operation.notes(),
-                    )
-                )
-                return
-
     # Shared memory
 
     def flat(
@@ -215,118 +198,11 @@ class Cluster:
         align: int = 0,
     ) -> NDArray[np.intp]:
         """Turn shared addresses into places of the cluster's bytes; checks them."""
-        align = align or nbytes
-        low, high = int(addresses.min()), int(addresses.max())
-        one = low >> RANK_SHIFT
-        start = (one << RANK_SHIFT) + SHARED_BASE
-        if (
-            start <= low
-            and high + nbytes <= start + self.launch.shared_bytes
-            and one < self.size
-            and (one == w.cta.rank or not local_form)
-            and not (align > 1 and int(np.bitwise_or.reduce(addresses)) & (align - 1))
-        ):
-            if one != w.cta.rank:
-                self.check_peer(w, one, lanes.tolist())
-                line = w.at.line if w.at is not None else 0
-                self.ctas[one].touched_by(w.thread0 + lanes, line)
-            moved: NDArray[np.intp] = (addresses - np.uint64(start - one * self.shared_bytes)).view(
-                np.int64
-            )
-            return moved
-        rank = addresses >> _RANK_SHIFT
-        offset = (addresses & _OFFSET_MASK).astype(np.int64) - _BASE
-        own = np.uint64(w.cta.rank)
-        remote = rank != own
-        bad = (offset < 0) | (offset > self.launch.shared_bytes - nbytes)
-        if bad.any() or remote.any() or (align > 1 and (offset & (align - 1)).any()):
-            self._check_addresses(w, lanes, addresses, rank, offset, nbytes, align, local_form)
-        result: NDArray[np.intp] = rank.astype(np.int64) * self.shared_bytes + offset
-        return result
-
-    def _check_addresses(
-        self,
-        w: Warp,
-        lanes: NDArray[np.intp],
-        addresses: NDArray[np.uint64],
-        ranks: Any,
-        offsets: Any,
-        nbytes: int,
-        align: int,
-        local_form: bool,
-    ) -> None:
         line = w.at.line if w.at is not None else 0
-        peers: dict[int, list[int]] = {}
-        for i, lane in enumerate(lanes.tolist()):
-            rank, offset = int(ranks[i]), int(offsets[i])
-            before = (w.cta.shared_address(0) - int(addresses[i])) & 0xFFFFFFFF
-            if rank != w.cta.rank and before <= _NEAR:
-                raise Fault(
-                    "address",
-                    f"{nbytes} bytes lie {before} bytes before the CTA's shared memory",
-                    "check the index, which may be negative",
-                    lane,
-                )
-            if rank >= self.size:
-                raise Fault(
-                    "address",
-                    f"there is no CTA rank {'above 254' if rank >= NO_RANK else rank} in a cluster "
-                    f"of {self.size} (shared address 0x{int(addresses[i]):x})",
-                    "check the rank given to mapa, and that the address is a shared one",
-                    lane,
-                )
-            if rank != w.cta.rank and local_form:
-                raise Fault(
-                    "address",
-                    f"a shared::cta instruction gets an address of CTA rank {rank}",
-                    "use the shared::cluster form for a mapped address, or the local address",
-                    lane,
-                )
-            if offset < 0 or offset + nbytes > self.launch.shared_bytes:
-                raise Fault(
-                    "address",
-                    f"{nbytes} bytes at shared offset {offset} are outside of the CTA's "
-                    f"{self.launch.shared_bytes} bytes",
-                    "check the index and the shared memory given at launch",
-                    lane,
-                )
-            if offset % align:
-                raise Fault(
-                    "address",
-                    f"shared offset {offset} is not a multiple of {align}",
-                    "align the buffer and the steps to the access",
-                    lane,
-                )
-            if rank != w.cta.rank:
-                peers.setdefault(rank, []).append(lane)
-        for rank, some in peers.items():
-            self.check_peer(w, rank, some)
-            self.ctas[rank].touched_by(w.thread0 + np.array(some), line)
-
-    def check_peer(self, w: Warp, rank: int, lanes: list[int]) -> None:
-        """The peer must be known to have started, and not have ended."""
-        cta = self.ctas[rank]
-        bits = sum(1 << lane for lane in lanes)
-        first = cta.first_thread()
-        for some, clock in w.lane_clocks(bits):
-            if not clock.rows[CAUSED, first : first + cta.warp_count * LANES].any():
-                self.report(
-                    Fault(
-                        "not-started",
-                        f"memory of CTA rank {rank} is used before that CTA is known to run",
-                        advice.ENTER,
-                        first_lane(some),
-                    )
-                )
-        if cta.exited:
-            self.report(
-                Fault(
-                    "early-exit",
-                    f"memory of CTA rank {rank} is used after that CTA has exited",
-                    advice.LEAVE,
-                    lanes[0],
-                )
-            )
+        found = self.places(
+            w, lanes.tolist(), addresses.tolist(), nbytes, align or nbytes, local_form, line
+        )
+        return np.array(found, dtype=np.intp)
 
     # The cluster barrier
 

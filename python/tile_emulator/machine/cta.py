@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -62,8 +62,9 @@ class CTA:
         self.mbarriers: dict[int, MBarrier] = {}
         self.live_threads = threads
         self.exited = False
-        self.remote = np.zeros(cluster.thread_count, dtype=np.uint32)
-        self.remote_line = np.zeros(cluster.thread_count, dtype=np.int32)
+        # When threads of peers last used this CTA's memory, and where.
+        self.remote = cluster.remote_epochs(rank)
+        self.remote_line = cluster.remote_lines(rank)
         self.copies: dict[int, Operation] = {}
         self.landed: dict[int, Operation] = {}
         self.exit_rows: Rows | None = None
@@ -86,6 +87,7 @@ class CTA:
         self.live_threads -= bits.bit_count()
         if self.live_threads == 0:
             self.exited = True
+            self.cluster.exit(self.rank)
             if self.cluster.checks_exit:
                 self._check_exit()
         for barrier in self.barriers.values():
@@ -148,8 +150,3 @@ class CTA:
 
     def mbarrier(self, offset: int) -> MBarrier | None:
         return self.mbarriers.get(offset)
-
-    def touched_by(self, threads: Any, line: int) -> None:
-        """Record that threads of peers have used this CTA's memory."""
-        self.remote[threads] = self.cluster.epoch[threads]
-        self.remote_line[threads] = line

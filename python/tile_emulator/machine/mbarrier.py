@@ -307,7 +307,7 @@ class MBarrier:
         self.done[self.phase] = (clock, clock_cta)
         self.done.pop(self.phase - 4, None)
         for landed in self.landed:
-            landed.column, landed.epoch = self.column, epoch
+            landed.complete_at(self.column, epoch)
             landed.clock = cluster.first_clock
             cluster.landed(landed)
         self.phase += 1

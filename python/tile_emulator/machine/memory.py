@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import bisect
 import ctypes
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_emulator._tile_emulator import Memory
 from tile_emulator.errors import Fault
-from tile_emulator.instructions.slots import UNSIGNED
 
 HEAP = 0x7_0000_0000_0000
 SHARED_WINDOW = 1 << 56
@@ -25,29 +24,17 @@ FUNCTIONS = 4 << 56
 WINDOW_SHIFT = np.uint64(56)
 WINDOW_MASK = np.uint64((1 << 56) - 1)
 
-Addresses = NDArray[np.uint64]
-Values = NDArray[Any]
-
 
 class Segment:
     """Bytes that lie together; `data` is a uint8 array over them."""
 
-    __slots__ = ("base", "data", "name", "size", "views")
+    __slots__ = ("base", "data", "name", "size")
 
     def __init__(self, base: int, data: NDArray[np.uint8], name: str) -> None:
         self.base = base
         self.size = int(data.size)
         self.data = data
-        self.views: dict[int, Any] = {}
         self.name = name
-
-    def view(self, width: int) -> Any:
-        """Return the bytes as unsigned integers of `width` bytes, from `base` on."""
-        view = self.views.get(width)
-        if view is None:
-            whole = self.size - self.size % width
-            view = self.views[width] = self.data[:whole].view(UNSIGNED[8 * width])
-        return view
 
 
 class GlobalMemory:
@@ -57,7 +44,7 @@ class GlobalMemory:
         self._bases: list[int] = []
         self._segments: list[Segment] = []
         self._next = HEAP
-        self._last: Segment | None = None
+        self.core = Memory()
 
     def alloc(self, nbytes: int, name: str = "allocation") -> int:
         """Return the address of new zeroed bytes, aligned to 512 bytes."""
@@ -78,7 +65,7 @@ class GlobalMemory:
         at = bisect.bisect_left(self._bases, segment.base)
         self._bases.insert(at, segment.base)
         self._segments.insert(at, segment)
-        self._last = None
+        self.core.insert(segment.base, segment.data)
 
     def release(self, address: int) -> bool:
         """Forget the segment that starts at `address`; returns whether there was one."""
@@ -86,7 +73,7 @@ class GlobalMemory:
         if at == len(self._bases) or self._bases[at] != address:
             return False
         del self._bases[at], self._segments[at]
-        self._last = None
+        self.core.remove(address)
         return True
 
     def segment(self, address: int, nbytes: int) -> Segment | None:
@@ -101,11 +88,12 @@ class GlobalMemory:
         """Return the bytes themselves; raises Fault outside of every segment."""
         segment = self.segment(address, nbytes)
         if segment is None:
-            raise self._outside(address, nbytes)
+            raise self.outside(address, nbytes)
         start = address - segment.base
         return segment.data[start : start + nbytes]
 
-    def _outside(self, address: int, nbytes: int, lane: int | None = None) -> Fault:
+    def outside(self, address: int, nbytes: int, lane: int | None = None) -> Fault:
+        """Return the fault of an access to bytes that no segment holds."""
         at = bisect.bisect_right(self._bases, address) - 1
         near = ""
         if at >= 0 and address < self._bases[at] + self._segments[at].size + 4096:
@@ -120,56 +108,6 @@ class GlobalMemory:
             "check the index against the size of the buffer",
             lane,
         )
-
-    def _locate(self, addresses: Addresses, nbytes: int) -> Segment | None:
-        low, high = int(addresses.min()), int(addresses.max()) + nbytes
-        segment = self._last
-        if segment is not None and segment.base <= low and high <= segment.base + segment.size:
-            return segment
-        segment = self.segment(low, high - low)
-        if segment is not None:
-            self._last = segment
-        return segment
-
-    def gather(self, addresses: Addresses, width: int, count: int) -> Values:
-        """Load `count` elements of `width` bytes at each address: shape (lanes, count)."""
-        segment = self._locate(addresses, width * count)
-        if segment is None or segment.base % width:
-            rows = [self._one(int(a), width, count, i) for i, a in enumerate(addresses)]
-            return np.stack(rows)
-        view = segment.view(width)
-        index = (addresses - np.uint64(segment.base)).astype(np.intp) // width
-        if count == 1:
-            return view[index][:, None]  # type: ignore[no-any-return]
-        return view[index[:, None] + np.arange(count)]  # type: ignore[no-any-return]
-
-    def scatter(self, addresses: Addresses, width: int, values: Values) -> None:
-        """Store rows of elements of `width` bytes at each address."""
-        count = values.shape[1]
-        segment = self._locate(addresses, width * count)
-        if segment is None or segment.base % width:
-            for i, address in enumerate(addresses):
-                self._bytes(int(address), width * count, i)[:] = np.ascontiguousarray(
-                    values[i]
-                ).view(np.uint8)
-            return
-        view = segment.view(width)
-        index = (addresses - np.uint64(segment.base)).astype(np.intp) // width
-        if count == 1:
-            view[index] = values[:, 0]
-        else:
-            view[index[:, None] + np.arange(count)] = values
-
-    def _bytes(self, address: int, nbytes: int, lane: int) -> NDArray[np.uint8]:
-        segment = self.segment(address, nbytes)
-        if segment is None:
-            raise self._outside(address, nbytes, lane)
-        start = address - segment.base
-        return segment.data[start : start + nbytes]
-
-    def _one(self, address: int, width: int, count: int, lane: int) -> Values:
-        data: Values = self._bytes(address, width * count, lane).copy().view(UNSIGNED[8 * width])
-        return data
 
     def snapshot(self) -> list[tuple[Segment, NDArray[np.uint8]]]:
         """Copy all bytes, for `restore`."""

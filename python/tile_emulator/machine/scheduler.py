@@ -74,9 +74,17 @@ class Scheduler:
         self.waiting: list[Fragment] = []
         self.flying: list[Operation] = []
         self.current: Fragment | None = None
-        self.writes = 0
         self.idle = 0
         self.stuck_at = -1
+
+    @property
+    def writes(self) -> int:
+        """What other threads may see is counted."""
+        return self.cluster.writes
+
+    @writes.setter
+    def writes(self, count: int) -> None:
+        self.cluster.writes = count
 
     def add(self, fragment: Fragment) -> None:
         self.ready.append(fragment)
@@ -114,11 +122,6 @@ class Scheduler:
         told = w.keep.get(key, 0)
         w.keep[key] = told | bits
         return bool(bits & ~told)
-
-    def polled(self) -> None:
-        """Count a strong load that gave what it gave before: it waits for others."""
-        if self.current is not None:
-            self.current.polls += 1
 
     def issue(self, operation: Operation) -> None:
         """Put a copy on its way."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_emulator import _tile_emulator as core
 from tile_emulator.machine.fences import Fences
-from tile_emulator.order.clock import Clock
 
 if TYPE_CHECKING:
     from tile_emulator._tile_emulator import Registers
@@ -153,7 +153,7 @@ class Fragment:
         return hash((self.pc, self.calls, *parts))
 
 
-class Warp:
+class Warp(core.Warp):
     """Registers, local memory, clocks and fragments of 32 lanes."""
 
     __slots__ = (
@@ -162,29 +162,24 @@ class Warp:
         "f",
         "fences",
         "fragments",
-        "groups",
         "index",
         "keep",
-        "live",
         "local",
         "program",
         "registers",
         "released",
         "s",
-        "thread0",
-        "threads",
         "u",
     )
 
     def __init__(self, cta: CTA, index: int, program: Program, bits: int) -> None:
+        thread0 = (cta.rank * cta.warp_count + index) * LANES
+        super().__init__(cta.cluster, cta.rank, thread0, bits, program.local_bytes)
         self.cta = cta
         self.index = index
         self.program = program
-        self.live = bits
-        self.thread0 = (cta.rank * cta.warp_count + index) * LANES
-        self.threads = np.arange(self.thread0, self.thread0 + LANES, dtype=np.int32)
         self.at: Instruction | None = None
-        self.local = np.zeros((LANES, program.local_bytes), dtype=np.uint8)
+        self.local = self.local_memory()
         self.u: list[Any] = []
         self.s: list[Any] = []
         self.f: list[Any] = []
@@ -194,7 +189,6 @@ class Warp:
         self.registers: Registers
         program.make_registers(self)
         self.fragments = [Fragment(self, program.entry_pc, bits, None, ())]
-        self.groups: list[tuple[int, Clock]] = [(FULL, cta.cluster.first_clock)]
 
     def diverge(self, fragment: Fragment, taken: int, target: int, other: int, meet: int) -> None:
         """Split `fragment`: lanes `taken` go to `target`, the rest to `other`."""
@@ -296,25 +290,3 @@ class Warp:
         for fragment in list(scheduler.waiting):
             if fragment.warp is self and isinstance(fragment.wait, LaneWait):
                 scheduler.wake(fragment.wait)
-
-    def lane_clocks(self, bits: int) -> list[tuple[int, Clock]]:
-        """Return the lanes `bits` grouped by what they know."""
-        groups = self.groups
-        if len(groups) == 1:
-            return [(bits, groups[0][1])]
-        return [(have & bits, clock) for have, clock in groups if have & bits]
-
-    def set_clock(self, bits: int, clock: Clock) -> None:
-        """Let the lanes `bits` know exactly `clock`."""
-        if bits == FULL or bits == self.live:
-            self.groups = [(FULL, clock)]
-            return
-        groups: list[tuple[int, Clock]] = []
-        for have, known in self.groups:
-            have &= ~bits
-            if known is clock:
-                bits |= have
-            elif have & self.live:
-                groups.append((have, known))
-        groups.append((bits, clock))
-        self.groups = groups

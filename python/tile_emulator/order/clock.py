@@ -20,44 +20,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tile_emulator._tile_emulator import Clock
+
+__all__ = ["CAUSED", "FENCED", "READ", "ROWS", "SEEN", "VISIBLE", "Clock", "Rows", "match"]
+
 SEEN, FENCED, CAUSED, VISIBLE, READ = 0, 1, 2, 3, 4
 ROWS = 5
 
 Rows = NDArray[np.uint32]
-
-
-class Clock:
-    """What a thread knows of all others."""
-
-    __slots__ = ("memo", "rows")
-
-    def __init__(self, rows: Rows) -> None:
-        self.rows = rows
-        self.memo: dict[int, tuple[Clock, Clock]] = {}
-
-    def joined(self, other: Clock) -> Clock:
-        """Return the clock that knows what both know; one of the two where it already does."""
-        if other is self:
-            return self
-        known = self.memo.get(id(other))
-        if known is not None:
-            return known[1]
-        mine, theirs = match(self.rows, other.rows)
-        rows = np.maximum(mine, theirs)
-        if np.array_equal(rows, mine):
-            result = self
-        elif np.array_equal(rows, theirs):
-            result = other
-        else:
-            result = Clock(rows)
-        if len(self.memo) > 64:
-            self.memo.clear()
-        self.memo[id(other)] = (other, result)
-        return result
-
-    def get(self, row: int, column: int) -> int:
-        """Return one entry; columns that are not stored are zero."""
-        return int(self.rows[row, column]) if column < self.rows.shape[1] else 0
 
 
 def match(a: Rows, b: Rows) -> tuple[Rows, Rows]:

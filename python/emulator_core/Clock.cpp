@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Clock.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace tile_emulator {
+namespace {
+
+uint64_t nextSerial() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+} // namespace
+
+Clock::Clock(int columns)
+    : columns(columns), serial(nextSerial()),
+      entries(static_cast<size_t>(columns) * ROWS) {}
+
+bool Clock::covers(const Clock &other) const {
+  int both = std::min(columns, other.columns);
+  for (int number = 0; number < ROWS; ++number) {
+    const uint32_t *mine = row(number), *theirs = other.row(number);
+    bool less = false;
+    for (int column = 0; column < both; ++column)
+      less |= mine[column] < theirs[column];
+    for (int column = both; column < other.columns; ++column)
+      less |= theirs[column] != 0;
+    if (less)
+      return false;
+  }
+  return true;
+}
+
+ClockPtr join(const ClockPtr &a, const ClockPtr &b) {
+  if (a == b || a->covers(*b))
+    return a;
+  if (b->covers(*a))
+    return b;
+  auto result = std::make_shared<Clock>(std::max(a->columns, b->columns));
+  for (int number = 0; number < ROWS; ++number) {
+    uint32_t *joined = result->row(number);
+    std::copy_n(a->row(number), a->columns, joined);
+    const uint32_t *other = b->row(number);
+    for (int column = 0; column < b->columns; ++column)
+      joined[column] = std::max(joined[column], other[column]);
+  }
+  return result;
+}
+
+} // namespace tile_emulator

@@ -33,6 +33,48 @@ bool Clock::covers(const Clock &other) const {
   return true;
 }
 
+bool Clock::knowsCausesOf(const Clock &other, int but, int butToo) const {
+  const uint32_t *theirs = other.row(CAUSED);
+  for (int column = 0; column < other.columns; ++column)
+    if (theirs[column] > get(CAUSED, column) && column != but &&
+        column != butToo)
+      return false;
+  return true;
+}
+
+ClockPtr keep(const Clock &clock, uint32_t rows) {
+  auto result = std::make_shared<Clock>(clock.columns);
+  for (int number = 0; number < ROWS; ++number)
+    if (rows >> number & 1)
+      std::copy_n(clock.row(number), clock.columns, result->row(number));
+  return result;
+}
+
+ClockPtr add(const Clock &clock, int column, uint32_t rows, uint32_t epoch) {
+  auto result = std::make_shared<Clock>(std::max(clock.columns, column + 1));
+  for (int number = 0; number < ROWS; ++number) {
+    uint32_t *row = result->row(number);
+    std::copy_n(clock.row(number), clock.columns, row);
+    if (rows >> number & 1)
+      row[column] = std::max(row[column], epoch);
+  }
+  return result;
+}
+
+ClockPtr fence(const ClockPtr &clock) {
+  const uint32_t *seen = clock->row(SEEN), *fenced = clock->row(FENCED);
+  bool all = true;
+  for (int column = 0; column < clock->columns; ++column)
+    all &= seen[column] <= fenced[column];
+  if (all)
+    return clock;
+  ClockPtr result = keep(*clock, (1 << ROWS) - 1);
+  uint32_t *row = result->row(FENCED);
+  for (int column = 0; column < clock->columns; ++column)
+    row[column] = std::max(row[column], seen[column]);
+  return result;
+}
+
 ClockPtr join(const ClockPtr &a, const ClockPtr &b) {
   if (a == b || a->covers(*b))
     return a;

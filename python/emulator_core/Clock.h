@@ -29,6 +29,8 @@ public:
   }
   // Whether this clock knows all that `other` knows.
   bool covers(const Clock &other) const;
+  // Whether it knows what `other` says was caused, but for two columns.
+  bool knowsCausesOf(const Clock &other, int but, int butToo) const;
 
   const int columns;
   // No two clocks have the same one.
@@ -42,5 +44,14 @@ using ClockPtr = std::shared_ptr<Clock>;
 
 // The clock that knows what both know: one of the two where it already does.
 ClockPtr join(const ClockPtr &a, const ClockPtr &b);
+
+// Rows are chosen by the bits `1 << SEEN`, `1 << FENCED`, ...
+
+// What a clock says in the rows `rows`.
+ClockPtr keep(const Clock &clock, uint32_t rows);
+// A clock that says at least `epoch` of a column, too, in the rows `rows`.
+ClockPtr add(const Clock &clock, int column, uint32_t rows, uint32_t epoch);
+// A clock of which the async proxy knows all that is seen.
+ClockPtr fence(const ClockPtr &clock);
 
 } // namespace tile_emulator

@@ -99,6 +99,51 @@ void Cluster::acquire(Warp &warp, uint32_t bits, const ClockPtr &clock) {
     }
 }
 
+ClockPtr Cluster::release(const Warp &warp, uint32_t bits) {
+  int columns = 0;
+  for (const Warp::Group &group : warp.groups)
+    columns = std::max(columns, group.clock->columns);
+  auto result = std::make_shared<Clock>(columns);
+  for (const Warp::Group &group : warp.groups) {
+    if (warp.groups.size() > 1 && !(group.bits & bits))
+      continue;
+    for (int number = 0; number < ROWS; ++number) {
+      const uint32_t *known = group.clock->row(number);
+      uint32_t *joined = result->row(number);
+      for (int column = 0; column < group.clock->columns; ++column)
+        joined[column] = std::max(joined[column], known[column]);
+    }
+  }
+  for (int lane = 0; lane < LANES_OF_WARP; ++lane) {
+    if (!(bits >> lane & 1))
+      continue;
+    int thread = warp.thread0 + lane;
+    for (Row number : {SEEN, VISIBLE, CAUSED, READ})
+      result->row(number)[thread] = epoch[thread];
+    uint32_t &own = result->row(FENCED)[thread];
+    own = std::max(own, fenced[thread]);
+    ++epoch[thread];
+  }
+  return result;
+}
+
+void Cluster::proxyFence(Warp &warp, uint32_t bits) {
+  std::vector<Warp::Group> before = warp.groups;
+  for (const Warp::Group &group : before) {
+    uint32_t lanes = before.size() == 1 ? bits : group.bits & bits;
+    if (!lanes)
+      continue;
+    ClockPtr known = fence(group.clock);
+    if (known != group.clock)
+      warp.setClock(lanes, std::move(known));
+  }
+  for (int lane = 0; lane < LANES_OF_WARP; ++lane)
+    if (bits >> lane & 1) {
+      int thread = warp.thread0 + lane;
+      fenced[thread] = epoch[thread]++;
+    }
+}
+
 void Cluster::place(Warp &warp, Accesses &accesses, int64_t align,
                     bool localForm) {
   std::vector<uint32_t> peers;

@@ -118,6 +118,10 @@ public:
 
   ClockPtr joined(const ClockPtr &a, const ClockPtr &b);
   void acquire(Warp &warp, uint32_t bits, const ClockPtr &clock);
+  // What the threads know, themselves included; their epoch ends.
+  ClockPtr release(const Warp &warp, uint32_t bits);
+  // `fence.proxy.async`.
+  void proxyFence(Warp &warp, uint32_t bits);
 
   // Peers: when threads last used a CTA's memory, by CTA and thread.
   std::vector<uint32_t> remote;

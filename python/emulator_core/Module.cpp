@@ -36,7 +36,7 @@ class Registers {
 public:
   explicit Registers(const std::vector<uint64_t> &values,
                      const std::vector<int> &widths)
-      : count(values.size()),
+      : count(values.size()), widths(widths),
         data(new (std::align_val_t(64))
                  uint8_t[values.size() * REGISTER_BYTES]()) {
     for (size_t slot = 0; slot < count; ++slot)
@@ -47,12 +47,13 @@ public:
       }
   }
   Registers(const Registers &other)
-      : count(other.count),
+      : count(other.count), widths(other.widths),
         data(new (std::align_val_t(64)) uint8_t[other.count * REGISTER_BYTES]) {
     std::memcpy(data.get(), other.data.get(), count * REGISTER_BYTES);
   }
 
   const size_t count;
+  const std::vector<int> widths;
   struct Free {
     void operator()(uint8_t *bytes) const {
       ::operator delete[](bytes, std::align_val_t(64));
@@ -399,7 +400,26 @@ NB_MODULE(_tile_emulator, m) {
                 self.data.get(), {self.count, size_t(REGISTER_BYTES)},
                 nb::find(self));
           },
-          "Return the bytes themselves, of shape (slots, 256).");
+          "Return the bytes themselves, of shape (slots, 256).")
+      .def(
+          "digest",
+          [](const Registers &self, uint32_t bits) {
+            uint64_t digest = 0;
+            for (size_t slot = 0; slot < self.count; ++slot) {
+              const uint8_t *data = self.data.get() + slot * REGISTER_BYTES;
+              int bytes = self.widths[slot] == 1 ? 1 : self.widths[slot] / 8;
+              for (int lane = 0; lane < LANES; ++lane) {
+                if (!(bits >> lane & 1))
+                  continue;
+                uint64_t value = 0;
+                std::memcpy(&value, data + lane * bytes, bytes);
+                digest = (digest ^ value) * 0x9e3779b97f4a7c15u;
+                digest ^= digest >> 32;
+              }
+            }
+            return digest;
+          },
+          nb::arg("bits"), "Return a hash of what some lanes hold.");
 
   nb::class_<Clock>(m, "Clock",
                     "What a thread knows of all others; never changed.")
@@ -422,6 +442,15 @@ NB_MODULE(_tile_emulator, m) {
           nb::arg("other"),
           "Return the clock that knows what both know; one of the two where it "
           "already does.")
+      .def("kept", &keep, nb::arg("rows"),
+           "Return what it says in some rows, given by the bits `1 << row`.")
+      .def("with_epoch", &add, nb::arg("column"), nb::arg("rows"),
+           nb::arg("epoch"),
+           "Return a clock that says at least `epoch` of a column, too.")
+      .def("knows_causes_of", &Clock::knowsCausesOf, nb::arg("other"),
+           nb::arg("but"), nb::arg("but_too"),
+           "Tell whether it knows what `other` says was caused, but for two "
+           "columns.")
       .def_prop_ro(
           "rows",
           [](Clock &self) {
@@ -503,6 +532,11 @@ NB_MODULE(_tile_emulator, m) {
       .def(
           "exit", [](Core &self, int rank) { self.exited[rank] = true; },
           nb::arg("rank"), "Record that a CTA has exited.")
+      .def("release", &Core::release, nb::arg("warp"), nb::arg("bits"),
+           "Return what the threads `bits` know, themselves included; their "
+           "epoch ends.")
+      .def("proxy_fence", &Core::proxyFence, nb::arg("warp"), nb::arg("bits"),
+           "What the threads know becomes known to the async proxy.")
       .def("acquire", &Core::acquire, nb::arg("warp"), nb::arg("bits"),
            nb::arg("clock"),
            "Let the threads `bits` know what `clock` knows as well.")

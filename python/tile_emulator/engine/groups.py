@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tile_emulator.engine.operations import Operation
-from tile_emulator.order.clock import CAUSED, ROWS, SEEN, Clock
+from tile_emulator.order.clock import SEEN_COMPLETE, Clock
 
 if TYPE_CHECKING:
     from tile_emulator.machine.cluster import Cluster
@@ -88,6 +86,4 @@ class Groups:
         return self._clock(done[-1][0])
 
     def _clock(self, epoch: int) -> Clock:
-        rows = np.zeros((ROWS, max(self.column + 1, self.cluster.columns)), dtype=np.uint32)
-        rows[SEEN, self.column] = rows[CAUSED, self.column] = epoch
-        return Clock(rows)
+        return self.cluster.first_clock.with_epoch(self.column, SEEN_COMPLETE, epoch)

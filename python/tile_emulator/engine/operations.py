@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tile_emulator.errors import Fault
-from tile_emulator.order.clock import CAUSED, FENCED, READ, ROWS, SEEN, VISIBLE, Clock, Rows
+from tile_emulator.order.clock import CAUSED, FENCED, NARROW, ONLY_CAUSED, Clock
 
 if TYPE_CHECKING:
     from tile_emulator.instructions.reductions import Reduction
@@ -107,27 +107,16 @@ class Operation:
         known = self.issued if thread == self.thread else self.clock.get(CAUSED, thread)
         return known >= epoch
 
-    def hand_over(self, rows: Rows | None) -> Rows:
-        """Join what the completion tells a waiter besides the bytes into `rows`, in place.
+    def handed_over(self) -> Clock:
+        """Return what the completion tells a waiter besides the bytes.
 
         That of `st.async` releases what its thread knew when it issued it; ordinary stores are not
         handed over by it. A bulk copy only comes after what its thread did before.
         """
         releases = not self.async_proxy and not self.cluster.launch.checks.strict
-        kept = [SEEN, FENCED, CAUSED, READ] if releases else [CAUSED]
-        known = self.clock.rows
-        width = self.cluster.columns
-        if rows is None or rows.shape[1] < width:
-            wider = np.zeros((ROWS, width), dtype=np.uint32)
-            if rows is not None:
-                wider[:, : rows.shape[1]] = rows
-            rows = wider
-        for row in kept:
-            part = rows[row, : known.shape[1]]
-            np.maximum(part, known[row], out=part)
-            own = self.fenced if row == FENCED else self.issued
-            rows[row, self.thread] = max(own, int(rows[row, self.thread]))
-        return rows
+        rows = NARROW if releases else ONLY_CAUSED
+        known = self.clock.kept(rows).with_epoch(self.thread, rows & ~(1 << FENCED), self.issued)
+        return known.with_epoch(self.thread, rows & 1 << FENCED, self.fenced)
 
     def check_phase(self, clock: Clock) -> None:
         """The issuer must know that the phase before the one that counts the bytes is over."""
@@ -176,24 +165,3 @@ class Operation:
         if self.barrier is not None:
             text += f" and signals {self.barrier.name}"
         return (text,)
-
-
-def ordered_rows(rows: Any) -> Any:
-    """Keep of a released clock what synchronisation of too narrow a scope carries."""
-    kept = rows.copy()
-    kept[VISIBLE] = 0
-    return kept
-
-
-def read_rows(rows: Any) -> Any:
-    """Keep of a released clock what a shuffle of loaded values carries."""
-    kept = caused_rows(rows)
-    kept[READ] = rows[READ]
-    return kept
-
-
-def caused_rows(rows: Any) -> Any:
-    """Keep of a released clock only what relaxed synchronisation carries."""
-    kept = np.zeros_like(rows)
-    kept[CAUSED] = rows[CAUSED]
-    return kept

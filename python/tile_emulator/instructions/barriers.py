@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from tile_emulator.engine.operations import caused_rows, ordered_rows
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.liveness import is_used
 from tile_emulator.instructions.slots import UNSIGNED
 from tile_emulator.machine.cluster import Cluster
-from tile_emulator.machine.mbarrier import MAX_COUNT, MBarrier, join_rows, state_token
+from tile_emulator.machine.mbarrier import MAX_COUNT, MBarrier, state_token
 from tile_emulator.machine.memory import WINDOW_MASK, WINDOW_SHIFT
 from tile_emulator.machine.warp import BLOCKED, NEXT, YIELD, Fragment, Mask, Warp, bits_of, lanes_of
-from tile_emulator.order.clock import CAUSED, SEEN, Clock, Rows
+from tile_emulator.order.clock import CAUSED, NARROW, ONLY_CAUSED, SEEN, Clock
 from tile_emulator.ptx.module import Instruction, Mem, Reg, Sink
 
 _KNOWN = {
@@ -110,9 +109,9 @@ def live_barrier(cluster: Cluster, place: int, lane: int | None) -> MBarrier:
 def check_init(w: Warp, barrier: MBarrier, clock: Clock, lane: int) -> None:
     """The init must be visible to the lane."""
     thread = barrier.init_thread
-    if w.thread0 + lane == thread or int(clock.rows[SEEN, thread]) >= barrier.init_epoch:
+    if w.thread0 + lane == thread or clock.get(SEEN, thread) >= barrier.init_epoch:
         return
-    if any(int(clock.rows[CAUSED, t]) >= epoch for t, epoch in barrier.fences):
+    if any(clock.get(CAUSED, t) >= epoch for t, epoch in barrier.fences):
         return
     name = w.cta.cluster.thread_name(thread)
     w.cta.cluster.report(
@@ -129,9 +128,8 @@ def check_init(w: Warp, barrier: MBarrier, clock: Clock, lane: int) -> None:
 
 def check_unused(w: Warp, barrier: MBarrier, clock: Clock, lane: int) -> None:
     """What other threads have done with the barrier must have happened before its inval."""
-    known = clock.rows[CAUSED]
     for thread, epoch in barrier.used.items():
-        if thread != w.thread0 + lane and int(known[thread]) < epoch:
+        if thread != w.thread0 + lane and clock.get(CAUSED, thread) < epoch:
             name = w.cta.cluster.thread_name(thread)
             w.cta.cluster.report(
                 Fault(
@@ -272,8 +270,8 @@ def complete(d: Decoder, ins: Instruction) -> None:
         cluster = w.cta.cluster
         for lane, barrier in places.barriers(w, m):
             check_previous(w, barrier, lane)
-            rows = caused_rows(cluster.release(w, 1 << lane))
-            barrier.complete(int(w.u[nbytes][lane]), rows, lane)
+            given = cluster.release(w, 1 << lane).kept(ONLY_CAUSED)
+            barrier.complete(int(w.u[nbytes][lane]), given, lane)
         cluster.scheduler.writes += 1
 
     d.emit_visible(step)
@@ -300,7 +298,7 @@ def arrive(d: Decoder, ins: Instruction) -> None:
         cluster = w.cta.cluster
         bits = bits_of(m)
         same = len({id(b) for _, b in found}) == 1 and len(w.groups) == 1
-        rows = cluster.release(w, bits) if same else None
+        together = cluster.release(w, bits) if same else None
         for lane, barrier in found:
             clock = clock_of(w, lane)
             number = 1 if extra is None else int(w.u[extra][lane])
@@ -308,15 +306,14 @@ def arrive(d: Decoder, ins: Instruction) -> None:
                 check_previous(w, barrier, lane)
                 barrier.expect(number, lane)
                 number = 1
-            own = rows if rows is not None else cluster.release(w, 1 << lane)
-            released = relaxed_rows(own, w.fences.any) if relaxed else own
+            own = together or cluster.release(w, 1 << lane)
+            released = relaxed_clock(own, w.fences.any) if relaxed else own
             for_cta = released
             if barrier.cta is not w.cta:
-                for_cta = (
-                    caused_rows(own) if cluster.launch.checks.strict else ordered_rows(released)
-                )
+                strict = cluster.launch.checks.strict
+                for_cta = own.kept(ONLY_CAUSED) if strict else released.kept(NARROW)
                 if relaxed:
-                    released = relaxed_rows(own, w.fences.wide)
+                    released = relaxed_clock(own, w.fences.wide)
                 released = released if wide else for_cta
             check_count(barrier, number, incomplete, lane)
             token = state_token(barrier.phase, barrier.pending)
@@ -345,10 +342,10 @@ def check_count(barrier: MBarrier, number: int, incomplete: bool, lane: int) -> 
         )
 
 
-def relaxed_rows(rows: Rows, fence: Clock | None) -> Rows:
+def relaxed_clock(clock: Clock, fence: Clock | None) -> Clock:
     """Return what a relaxed arrival hands over: what the fence before it released."""
-    kept: Rows = caused_rows(rows)
-    return kept if fence is None else join_rows(kept, fence.rows)
+    kept = clock.kept(ONLY_CAUSED)
+    return kept if fence is None else kept.joined(fence)
 
 
 def wait(d: Decoder, ins: Instruction) -> None:
@@ -403,7 +400,7 @@ def wait(d: Decoder, ins: Instruction) -> None:
             if done is not None:
                 if relaxed:
                     w.fences.see(barriers[number].clock_of(phase, True), done)
-                    done = Clock(caused_rows(done.rows))
+                    done = done.kept(ONLY_CAUSED)
                 cluster.acquire(w, bits, done)
         np.copyto(w.u[target], result, where=m)
         if passed:

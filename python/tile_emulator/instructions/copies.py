@@ -22,7 +22,7 @@ from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.memory import elements, modifiers
 from tile_emulator.instructions.reductions import Reduction, split_reduction
 from tile_emulator.machine.cta import CTA, RANK_SHIFT
-from tile_emulator.machine.mbarrier import MBarrier, join_rows
+from tile_emulator.machine.mbarrier import MBarrier
 from tile_emulator.machine.warp import BLOCKED, NEXT, Fragment, Mask, Warp, lanes_of
 from tile_emulator.ptx.module import Instruction
 from tile_emulator.ptx.types import type_bits
@@ -447,10 +447,10 @@ def arrive_on(d: Decoder, ins: Instruction) -> None:
         for lane, barrier in places.barriers(w, m):
             clock = groups_of(w, lane, "ordinary").so_far()
             known = clock_of(w, lane)
-            rows = join_rows(w.cta.cluster.release(w, 1 << lane), clock.rows)
+            given = w.cta.cluster.release(w, 1 << lane).joined(clock)
             # Without `.noinc` the count that this arrival takes was added for it.
             barrier.pending += increments
-            barrier.arrive(1, rows, rows, known, w.thread0 + lane, lane)
+            barrier.arrive(1, given, given, known, w.thread0 + lane, lane)
         return NEXT
 
     d.control(step)

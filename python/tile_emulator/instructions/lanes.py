@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from tile_emulator.engine.operations import caused_rows, read_rows
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.machine.warp import (
@@ -30,7 +29,7 @@ from tile_emulator.machine.warp import (
     lanes_of,
     mask_of,
 )
-from tile_emulator.order.clock import Clock
+from tile_emulator.order.clock import ONLY_CAUSED, READ_OVER
 from tile_emulator.ptx.module import Instruction, Operand, Pair, Reg, Sink
 
 Array = Any
@@ -40,7 +39,7 @@ Together = Callable[[Warp, Mask, int], None]
 def order_lanes(w: Warp, bits: int) -> None:
     """Let the lanes know each other's past."""
     cluster = w.cta.cluster
-    cluster.acquire(w, bits, Clock(cluster.release(w, bits)))
+    cluster.acquire(w, bits, cluster.release(w, bits))
 
 
 def order_execution(w: Warp, bits: int, loaded: bool) -> None:
@@ -50,8 +49,8 @@ def order_execution(w: Warp, bits: int, loaded: bool) -> None:
     the load is over.
     """
     cluster = w.cta.cluster
-    rows = cluster.release(w, bits)
-    cluster.acquire(w, bits, Clock(read_rows(rows) if loaded else caused_rows(rows)))
+    rows = READ_OVER if loaded else ONLY_CAUSED
+    cluster.acquire(w, bits, cluster.release(w, bits).kept(rows))
 
 
 def exchanges_loads(d: Decoder, source: Operand) -> bool:

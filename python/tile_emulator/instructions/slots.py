@@ -24,6 +24,20 @@ FLOAT: dict[int, Any] = {
 }  # fmt: skip
 
 
+class Views(dict[int, Any]):
+    """Arrays over registers by their slots, made where they are asked for."""
+
+    __slots__ = ("_data", "_types", "_widths")
+
+    def __init__(self, data: Any, widths: list[int], types: dict[int, Any]) -> None:
+        super().__init__()
+        self._data, self._widths, self._types = data, widths, types
+
+    def __missing__(self, slot: int) -> Any:
+        view = self[slot] = self._data[slot].view(self._types[self._widths[slot]])[:32]
+        return view
+
+
 class Slots:
     """Allocates slots, and makes the arrays of a warp from them."""
 
@@ -73,11 +87,6 @@ class Slots:
             self._template = Registers(self.values, self.widths)
         warp.registers = self._template.copy()
         data = warp.registers.bytes()
-        views = {
-            width: [data.view(types[width])[:, :32] for types in (UNSIGNED, SIGNED, FLOAT)]
-            for width in set(self.widths)
-        }
         warp.u, warp.s, warp.f = (
-            [views[width][kind][slot] for slot, width in enumerate(self.widths)]
-            for kind in range(3)
+            Views(data, self.widths, types) for types in (UNSIGNED, SIGNED, FLOAT)
         )

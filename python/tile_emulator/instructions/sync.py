@@ -12,9 +12,8 @@ from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.machine import access
 from tile_emulator.machine.cta import CTA, NamedBarrier
 from tile_emulator.machine.fences import WIDE
-from tile_emulator.machine.mbarrier import join_rows
 from tile_emulator.machine.warp import BLOCKED, NEXT, Fragment, Mask, Warp, bits_of, lanes_of
-from tile_emulator.order.clock import SEEN, Clock
+from tile_emulator.order.clock import SEEN, joined
 from tile_emulator.ptx.module import Instruction
 
 
@@ -87,8 +86,7 @@ def cta_barrier(d: Decoder, ins: Instruction) -> None:
             return BLOCKED
         del w.keep[key]
         assert barrier.result is not None
-        rows, votes = barrier.result
-        clock = barrier_clock(barrier, rows)
+        clock, votes = barrier.result
         cta.cluster.acquire(w, bits, clock)
         if target is not None:
             value: Any = sum(votes)
@@ -98,14 +96,6 @@ def cta_barrier(d: Decoder, ins: Instruction) -> None:
         return NEXT
 
     d.control(step)
-
-
-def barrier_clock(barrier: NamedBarrier, rows: Any) -> Clock:
-    """Return one clock for all that leave the barrier together, so that they share it."""
-    shared = barrier.clock
-    if shared is None or shared.rows is not rows:
-        shared = barrier.clock = Clock(rows)
-    return shared
 
 
 def named_barrier(cta: CTA, number: int, lane: int) -> NamedBarrier:
@@ -155,7 +145,7 @@ def arrive(
     barrier.users.add(w.index)
     barrier.members[w.index] = barrier.members.get(w.index, 0) | bits
     barrier.expected = expected
-    barrier.rows = join_rows(barrier.rows, cta.cluster.release(w, bits))
+    barrier.clock = joined(barrier.clock, cta.cluster.release(w, bits))
     # The hardware counts whole warps where a count is given.
     barrier.arrived += bits.bit_count() if expected is None else _counted(w, bits)
     barrier.votes.extend(votes)
@@ -208,11 +198,8 @@ def cluster_barrier(d: Decoder, ins: Instruction) -> None:
             fragment.wait = cluster
             return BLOCKED
         cluster.barrier_of[threads] = -1
-        clock = cluster.barrier_clock
-        if clock is None or clock.rows is not cluster.barrier_done:
-            assert cluster.barrier_done is not None
-            clock = cluster.barrier_clock = Clock(cluster.barrier_done)
-        cluster.acquire(w, bits, clock)
+        assert cluster.barrier_done is not None
+        cluster.acquire(w, bits, cluster.barrier_done)
         return NEXT
 
     if action == "arrive":
@@ -249,7 +236,7 @@ def fence_init(w: Warp, m: Mask) -> None:
         threads = [w.thread0 + i for i in range(32) if lanes_bits >> i & 1]
         for cta in cluster.ctas:
             for barrier in cta.mbarriers.values():
-                known = int(clock.rows[SEEN, barrier.init_thread]) >= barrier.init_epoch
+                known = clock.get(SEEN, barrier.init_thread) >= barrier.init_epoch
                 for thread in threads:
                     if known or thread == barrier.init_thread:
                         barrier.fences.append((thread, int(cluster.epoch[thread])))

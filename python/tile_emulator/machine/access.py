@@ -11,10 +11,10 @@ from tile_emulator import advice
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.program import SHARED_BASE
 from tile_emulator.machine.cta import NO_RANK, RANK_SHIFT
-from tile_emulator.machine.fences import Published, joined
+from tile_emulator.machine.fences import Published
 from tile_emulator.machine.memory import SHARED_WINDOW
 from tile_emulator.machine.warp import LANES, Warp
-from tile_emulator.order.clock import Clock
+from tile_emulator.order.clock import joined
 
 if TYPE_CHECKING:
     from tile_emulator.machine.cluster import Cluster
@@ -152,7 +152,7 @@ def publish(w: Warp, bits: int, addresses: set[int], release: bool, wide: bool) 
     cluster = w.cta.cluster
     near, far = w.fences.any, w.fences.wide if wide else None
     if release:
-        clock = Clock(cluster.release(w, bits))
+        clock = cluster.release(w, bits)
         near = joined(clock, near)
         far = joined(clock, far) if wide else None
     if near is None:
@@ -183,5 +183,5 @@ def thread_fence(w: Warp, bits: int, wide: bool) -> None:
     seen = w.fences.take_seen(wide)
     if seen is not None:
         cluster.acquire(w, bits, seen)
-    w.fences.execute(Clock(cluster.release(w, bits)), wide)
+    w.fences.execute(cluster.release(w, bits), wide)
     w.has_fence = True

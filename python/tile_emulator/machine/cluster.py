@@ -14,10 +14,9 @@ from tile_emulator.errors import Fault
 from tile_emulator.machine.access import Addresses
 from tile_emulator.machine.cta import CTA
 from tile_emulator.machine.fences import Published
-from tile_emulator.machine.mbarrier import join_rows
 from tile_emulator.machine.scheduler import Scheduler
-from tile_emulator.machine.warp import FULL, LANES, Warp, lanes_of, mask_of
-from tile_emulator.order.clock import CAUSED, FENCED, READ, SEEN, VISIBLE, Clock, Rows
+from tile_emulator.machine.warp import LANES, Warp, lanes_of, mask_of
+from tile_emulator.order.clock import ONLY_CAUSED, Clock, joined
 from tile_emulator.order.conflicts import Conflicts
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class ClusterBarrier(NamedTuple):
     """What the last completed cluster barrier hands to its waiters."""
 
     generation: int
-    rows: Rows | None
+    clock: Clock | None
 
 
 class Cluster(core.Cluster):
@@ -86,9 +85,8 @@ class Cluster(core.Cluster):
         self.sync_clocks: dict[int, Published] = {}
         self.barrier_generation = 0
         self.barrier_arrived = 0
-        self.barrier_rows: Rows | None = None
-        self.barrier_done: Rows | None = None
         self.barrier_clock: Clock | None = None
+        self.barrier_done: Clock | None = None
         self.barrier_of = np.full(self.thread_count, -1, dtype=np.int64)
         self.ctas: list[CTA] = []
         for rank in range(self.size):
@@ -144,35 +142,6 @@ class Cluster(core.Cluster):
 
     # Clocks
 
-    def release(self, w: Warp, bits: int) -> Rows:
-        """Return what the threads `bits` of `w` know, themselves included; their epoch ends."""
-        groups = w.lane_clocks(bits)
-        rows: Rows | None = None
-        for _, clock in groups:
-            rows = join_rows(rows, clock.rows)
-        assert rows is not None
-        if bits == FULL:
-            threads: Any = slice(w.thread0, w.thread0 + LANES)
-        else:
-            threads = w.thread0 + lanes_of(mask_of(bits))
-        epochs = self.epoch[threads]
-        for row in (SEEN, VISIBLE, CAUSED, READ):
-            rows[row, threads] = epochs
-        rows[FENCED, threads] = np.maximum(rows[FENCED, threads], self.fenced[threads])
-        self.epoch[threads] = epochs + np.uint32(1)
-        return rows
-
-    def proxy_fence(self, w: Warp, bits: int) -> None:
-        """`fence.proxy.async`: what the threads know becomes known to the async proxy."""
-        for lanes, known in w.lane_clocks(bits):
-            if (known.rows[SEEN] > known.rows[FENCED]).any():
-                rows = known.rows.copy()
-                np.maximum(rows[FENCED], rows[SEEN], out=rows[FENCED])
-                w.set_clock(lanes, Clock(rows))
-        threads = w.thread0 + lanes_of(mask_of(bits))
-        self.fenced[threads] = self.epoch[threads]
-        self.epoch[threads] += np.uint32(1)
-
     def new_column(self) -> int:
         """Reserve a column of the clocks."""
         self.columns += 1
@@ -217,12 +186,11 @@ class Cluster(core.Cluster):
                 "follow each arrive by one wait",
                 int(threads[np.argmax(again)]) - w.thread0,
             )
-        rows = self.release(w, bits)
+        clock: Clock | None = self.release(w, bits)
         if relaxed:
-            rows[[SEEN, FENCED, VISIBLE, READ]] = 0
-            if w.fences.wide is not None:
-                rows = join_rows(rows, w.fences.wide.rows)
-        self.barrier_rows = join_rows(self.barrier_rows, rows)
+            assert clock is not None
+            clock = joined(clock.kept(ONLY_CAUSED), w.fences.wide)
+        self.barrier_clock = joined(self.barrier_clock, clock)
         self.barrier_of[threads] = self.barrier_generation
         self.barrier_arrived += bits.bit_count()
         self.cluster_barrier_settle()
@@ -233,8 +201,8 @@ class Cluster(core.Cluster):
             return
         live = sum(cta.live_threads for cta in self.ctas)
         if self.barrier_arrived >= live + self._exited_arrivals():
-            self.barrier_done = self.barrier_rows
-            self.barrier_rows = None
+            self.barrier_done = self.barrier_clock
+            self.barrier_clock = None
             self.barrier_arrived = 0
             self.barrier_generation += 1
             self.scheduler.wake(self)

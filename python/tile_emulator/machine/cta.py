@@ -10,9 +10,9 @@ import numpy as np
 from tile_emulator import advice
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.program import SHARED_BASE
-from tile_emulator.machine.mbarrier import MBarrier, join_rows
+from tile_emulator.machine.mbarrier import MBarrier
 from tile_emulator.machine.warp import LANES, Warp
-from tile_emulator.order.clock import CAUSED, Clock, Rows
+from tile_emulator.order.clock import CAUSED, Clock, joined
 
 if TYPE_CHECKING:
     from tile_emulator.engine.operations import Operation
@@ -29,13 +29,12 @@ class NamedBarrier:
     def __init__(self) -> None:
         self.expected: int | None = None
         self.arrived = 0
-        self.rows: Rows | None = None
+        self.clock: Clock | None = None
         self.generation = 0
         self.votes: list[bool] = []
-        self.result: tuple[Rows, list[bool]] | None = None
+        self.result: tuple[Clock, list[bool]] | None = None
         self.members: dict[int, int] = {}
         self.users: set[int] = set()
-        self.clock: Clock | None = None
 
 
 class CTA:
@@ -67,7 +66,7 @@ class CTA:
         self.remote_line = cluster.remote_lines(rank)
         self.copies: dict[int, Operation] = {}
         self.landed: dict[int, Operation] = {}
-        self.exit_rows: Rows | None = None
+        self.exit_clock: Clock | None = None
         self.warps: list[Warp] = []
         for index in range(self.warp_count):
             lanes = min(LANES, threads - LANES * index)
@@ -82,8 +81,7 @@ class CTA:
 
     def thread_exit(self, w: Warp, bits: int) -> None:
         """Record the end of threads; checks the CTA when they were the last."""
-        rows = self.cluster.release(w, bits)
-        self.exit_rows = join_rows(self.exit_rows, rows)
+        self.exit_clock = joined(self.exit_clock, self.cluster.release(w, bits))
         self.live_threads -= bits.bit_count()
         if self.live_threads == 0:
             self.exited = True
@@ -100,18 +98,17 @@ class CTA:
         expected = self.live_threads if barrier.expected is None else barrier.expected
         if barrier.arrived < expected:
             return
-        assert barrier.rows is not None
-        barrier.result = (barrier.rows, barrier.votes)
-        barrier.rows, barrier.votes = None, []
+        assert barrier.clock is not None
+        barrier.result = (barrier.clock, barrier.votes)
+        barrier.clock, barrier.votes = None, []
         barrier.arrived, barrier.expected = 0, None
         barrier.members = {}
         barrier.generation += 1
         self.cluster.scheduler.wake(barrier)
 
     def _knows(self, column: int, epoch: int) -> bool:
-        rows = self.exit_rows
-        assert rows is not None
-        return column < rows.shape[1] and int(rows[CAUSED, column]) >= epoch
+        assert self.exit_clock is not None
+        return self.exit_clock.get(CAUSED, column) >= epoch
 
     def _check_exit(self) -> None:
         """A CTA must outlive the copies from and into it, and its peers' accesses."""
@@ -133,9 +130,8 @@ class CTA:
                     operation.notes(),
                 )
             )
-        rows = self.exit_rows
-        assert rows is not None
-        late = self.remote > rows[CAUSED, : self.remote.size]
+        assert self.exit_clock is not None
+        late = self.remote > self.exit_clock.rows[CAUSED, : self.remote.size]
         if late.any():
             thread = int(np.argmax(late))
             self.cluster.report(

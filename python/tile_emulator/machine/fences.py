@@ -8,25 +8,12 @@ else what one released reaches the other as relaxed synchronisation would.
 
 from __future__ import annotations
 
-from tile_emulator.engine.operations import caused_rows
-from tile_emulator.order.clock import Clock
+from tile_emulator.order.clock import ONLY_CAUSED, Clock, joined
 
 WIDE = frozenset({"cluster", "gpu", "sys", "gl"})
 
 # How strong an access is, for the shadow.
 WEAK, STRONG, STRONG_WIDE = 0, 1, 2
-
-
-def joined(a: Clock | None, b: Clock | None) -> Clock | None:
-    """Return the clock that knows what both know, either of which may be None."""
-    if a is None or b is None:
-        return a or b
-    return a.joined(b)
-
-
-def caused(clock: Clock | None) -> Clock | None:
-    """Keep only what relaxed synchronisation carries."""
-    return None if clock is None else Clock(caused_rows(clock.rows))
 
 
 class Published:
@@ -44,7 +31,7 @@ class Published:
         self.near[rank] = near.joined(self.near.get(rank, near))
         if not alone:
             self.far = joined(self.far, far)
-            self.relaxed = joined(self.relaxed, caused(near))
+            self.relaxed = joined(self.relaxed, near.kept(ONLY_CAUSED))
 
     def seen_from(self, rank: int, wide: bool) -> Clock | None:
         """Return what a thread of CTA `rank` finds there with a scope that is wide or not."""

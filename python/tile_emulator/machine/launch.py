@@ -6,6 +6,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tile_emulator.instructions.program import Program
 from tile_emulator.machine.cluster import Cluster
 from tile_emulator.machine.memory import GlobalMemory
 from tile_emulator.machine.scheduler import Budget
+from tile_emulator.machine.special import thread_axis
 from tile_emulator.machine.warp import first_lane
 from tile_emulator.names import SharedName
 
@@ -72,6 +74,13 @@ class Launch:
     words: Mapping[str, str]
     budget: Budget
     number: int
+
+    @cached_property
+    def thread_axes(self) -> list[NDArray[np.uint64]]:
+        """The coordinates of the threads of a CTA, those that fill its last warp included."""
+        x, y, z = self.block
+        linear = np.arange(-(-(x * y * z) // 32) * 32, dtype=np.uint64)
+        return [thread_axis(self.block, linear, i) for i in range(3)]
 
     def run(self, report: Report) -> None:
         """Run all clusters; raises EmulationError."""

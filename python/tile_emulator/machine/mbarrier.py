@@ -16,7 +16,7 @@ import numpy as np
 from tile_emulator import advice
 from tile_emulator.errors import Fault
 from tile_emulator.machine.warp import Warp, first_lane, lanes_of, mask_of
-from tile_emulator.order.clock import CAUSED, ROWS, SEEN, Clock, Rows, match
+from tile_emulator.order.clock import CAUSED, ONLY_CAUSED, SEEN_COMPLETE, Clock, joined
 
 if TYPE_CHECKING:
     from tile_emulator.engine.operations import Operation
@@ -29,15 +29,6 @@ _KEEP_UP = (
     "let those who complete a phase wait until all who wait for the one before have passed (an "
     "acknowledgement on a second barrier)"
 )
-
-
-def join_rows(a: Rows | None, b: Rows) -> Rows:
-    """Return the maximum of two sets of rows; `a` may be None."""
-    if a is None:
-        a = np.zeros_like(b)
-    left, right = match(a, b)
-    joined: Rows = np.maximum(left, right)
-    return joined
 
 
 class MBarrier:
@@ -70,8 +61,8 @@ class MBarrier:
         self.tx = 0
         self.expected = 0
         self.received = 0
-        self.acquired: Rows | None = None
-        self.acquired_cta: Rows | None = None
+        self.acquired: Clock | None = None
+        self.acquired_cta: Clock | None = None
         self.split = cta.cluster.launch.checks.strict
         self.remote_bytes = False
         self.byte_phases: set[int] = set()
@@ -99,10 +90,7 @@ class MBarrier:
             done = self.done.get(known)
             if done is None:
                 break
-            rows, mine = match(done[0].rows, clock.rows)
-            missing = rows[CAUSED] > mine[CAUSED]
-            missing[self.column] = missing[thread] = False
-            if known in self.byte_phases or missing.any():
+            if known in self.byte_phases or not clock.knows_causes_of(done[0], self.column, thread):
                 break
             known += 1
         self.known[thread] = known
@@ -142,7 +130,8 @@ class MBarrier:
         """Who waits for the phase before this one must have passed before this one completes."""
         cluster = self.cta.cluster
         for threads, epochs in self.waits.values():
-            if self.acquired is not None and (self.acquired[CAUSED, threads] >= epochs).any():
+            acquired = self.acquired
+            if acquired is not None and (acquired.rows[CAUSED, threads] >= epochs).any():
                 continue
             fault = Fault(
                 "arrivals",
@@ -196,9 +185,9 @@ class MBarrier:
             self.unsure.append((thread, int(self.cta.cluster.epoch[thread]), nbytes))
 
     def arrive(
-        self, count: int, rows: Rows, rows_cta: Rows, clock: Clock, thread: int, lane: int
+        self, count: int, given: Clock, given_cta: Clock, clock: Clock, thread: int, lane: int
     ) -> None:
-        """Count an arrival of `thread`, which releases `rows` (`rows_cta` to CTA-scope waits)."""
+        """Count an arrival of `thread`, which releases `given` (`given_cta` to CTA-scope waits)."""
         if not self.knows_previous(clock, thread):
             self.cta.cluster.report(
                 Fault(
@@ -221,13 +210,13 @@ class MBarrier:
             )
         self.pending -= count
         self.arrived[thread] = self.phase
-        if rows_cta is not rows and not self.split:
+        if given_cta is not given and not self.split:
             self.acquired_cta, self.split = self.acquired, True
-        self.acquired = join_rows(self.acquired, rows)
+        self.acquired = joined(self.acquired, given)
         if self.split:
-            self.acquired_cta = join_rows(self.acquired_cta, rows_cta)
+            self.acquired_cta = joined(self.acquired_cta, given_cta)
         for item in list(self.unsure):
-            if int(rows[CAUSED, item[0]]) >= item[1]:
+            if given.get(CAUSED, item[0]) >= item[1]:
                 self.unsure.remove(item)
                 self.sure_bytes += item[2]
         if self.count <= 8:
@@ -248,15 +237,15 @@ class MBarrier:
             notes=self.history(),
         )
 
-    def complete(self, nbytes: int, rows: Rows, lane: int) -> None:
-        """Count bytes that a thread, which hands over `rows`, says to have come."""
+    def complete(self, nbytes: int, given: Clock, lane: int) -> None:
+        """Count bytes that a thread, which hands over `given`, says to have come."""
         fault = self._receive(nbytes)
         if fault is not None:
             fault.lane = lane
             raise fault
-        self.acquired = join_rows(self.acquired, rows)
+        self.acquired = joined(self.acquired, given)
         if self.split:
-            self.acquired_cta = join_rows(self.acquired_cta, rows)
+            self.acquired_cta = joined(self.acquired_cta, given)
         self.settle(lane)
 
     def complete_bytes(self, operation: Operation) -> None:
@@ -268,9 +257,10 @@ class MBarrier:
             raise fault
         self.landed.append(operation)
         self.sent[operation.thread] = self.phase
-        self.acquired = operation.hand_over(self.acquired)
+        given = operation.handed_over()
+        self.acquired = joined(self.acquired, given)
         if self.split:
-            self.acquired_cta = operation.hand_over(self.acquired_cta)
+            self.acquired_cta = joined(self.acquired_cta, given)
         if self.cta.cluster.locate(operation.thread)[0] is not self.cta:
             self.remote_bytes = True
         self.settle(operation.thread % 32, operation)
@@ -297,13 +287,13 @@ class MBarrier:
         self._check_expected(lane)
         epoch = self.epoch_after(self.phase)
         cluster = self.cta.cluster
-        width = max(self.column + 1, cluster.columns)
-        rows = self._finished(self.acquired, width, epoch, True)
-        clock = Clock(rows)
+        nothing = cluster.first_clock
+        clock = (self.acquired or nothing).with_epoch(self.column, SEEN_COMPLETE, epoch)
         clock_cta = clock
         if self.split:
             seen = not (self.remote_bytes and cluster.launch.checks.strict)
-            clock_cta = Clock(self._finished(self.acquired_cta, width, epoch, seen))
+            rows = SEEN_COMPLETE if seen else ONLY_CAUSED
+            clock_cta = (self.acquired_cta or nothing).with_epoch(self.column, rows, epoch)
         self.done[self.phase] = (clock, clock_cta)
         self.done.pop(self.phase - 4, None)
         for landed in self.landed:
@@ -321,15 +311,6 @@ class MBarrier:
             if not self.knows_previous(late.clock, late.thread):
                 self.cta.cluster.report(late.too_early())
         cluster.scheduler.wake(self)
-
-    def _finished(self, rows: Rows | None, width: int, epoch: int, seen: bool) -> Rows:
-        result = np.zeros((ROWS, width), dtype=np.uint32)
-        if rows is not None:
-            result[:, : rows.shape[1]] = rows
-        if seen:
-            result[SEEN, self.column] = epoch
-        result[CAUSED, self.column] = epoch
-        return result
 
     def clock_of(self, phase: int, cta_scope: bool) -> Clock | None:
         """Return what the completion of `phase` tells a waiter, or None when it is long past."""

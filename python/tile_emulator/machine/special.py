@@ -68,7 +68,7 @@ def special_value(w: Warp, name: str) -> Any:
     if axis:
         i = _AXES.index(axis)
         if head == "%tid":
-            return thread_axis(launch.block, lanes + np.uint64(32 * w.index), i)
+            return launch.thread_axes[i][32 * w.index : 32 * w.index + 32]
         return {
             "%ntid": launch.block,
             "%ctaid": cta.ctaid,

@@ -19,6 +19,7 @@ from tile_emulator.machine.fences import Fences
 if TYPE_CHECKING:
     from tile_emulator._tile_emulator import Registers
     from tile_emulator.instructions.program import Program
+    from tile_emulator.instructions.slots import Views
     from tile_emulator.machine.cta import CTA
     from tile_emulator.ptx.module import Instruction
 
@@ -148,9 +149,8 @@ class Fragment:
         """Return a hash of what decides how the lanes go on while no memory changes."""
         warp = self.warp
         lanes = lanes_of(self.mask)
-        parts = [register[lanes].tobytes() for register in warp.u]
-        parts.append(warp.local[lanes].tobytes())
-        return hash((self.pc, self.calls, *parts))
+        local = warp.local[lanes].tobytes()
+        return hash((self.pc, self.calls, warp.registers.digest(self.bits), local))
 
 
 class Warp(core.Warp):
@@ -180,9 +180,9 @@ class Warp(core.Warp):
         self.program = program
         self.at: Instruction | None = None
         self.local = self.local_memory()
-        self.u: list[Any] = []
-        self.s: list[Any] = []
-        self.f: list[Any] = []
+        self.u: Views
+        self.s: Views
+        self.f: Views
         self.keep: dict[Any, Any] = {}
         self.fences = Fences()
         self.released = False

@@ -17,24 +17,27 @@ Clocks are immutable and shared between lanes. A thread always knows itself; tha
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tile_emulator._tile_emulator import Clock
 
-__all__ = ["CAUSED", "FENCED", "READ", "ROWS", "SEEN", "VISIBLE", "Clock", "Rows", "match"]
+__all__ = [
+    "CAUSED", "FENCED", "NARROW", "ONLY_CAUSED", "READ", "READ_OVER", "SEEN",
+    "SEEN_COMPLETE", "VISIBLE", "Clock", "joined",
+]  # fmt: skip
 
 SEEN, FENCED, CAUSED, VISIBLE, READ = 0, 1, 2, 3, 4
-ROWS = 5
 
-Rows = NDArray[np.uint32]
+# Rows together: what relaxed synchronisation carries,
+ONLY_CAUSED = 1 << CAUSED
+# a shuffle of loaded values,
+READ_OVER = 1 << CAUSED | 1 << READ
+# synchronisation of too narrow a scope,
+NARROW = 1 << SEEN | 1 << FENCED | 1 << CAUSED | 1 << READ
+# and the completion of a phase or a group for its own column.
+SEEN_COMPLETE = 1 << SEEN | 1 << CAUSED
 
 
-def match(a: Rows, b: Rows) -> tuple[Rows, Rows]:
-    """Pad the shorter of two clocks with zeros."""
-    short = a.shape[1] - b.shape[1]
-    if short > 0:
-        return a, np.pad(b, ((0, 0), (0, short)))
-    if short < 0:
-        return np.pad(a, ((0, 0), (0, -short))), b
-    return a, b
+def joined(a: Clock | None, b: Clock | None) -> Clock | None:
+    """Return the clock that knows what both know, either of which may be None."""
+    if a is None or b is None:
+        return a or b
+    return a.joined(b)

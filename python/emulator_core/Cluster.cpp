@@ -203,6 +203,38 @@ void Cluster::place(Warp &warp, Accesses &accesses, int64_t align,
   }
 }
 
+std::vector<std::pair<uint32_t, MBarrier *>>
+Cluster::useBarriers(Warp &warp, const Accesses &accesses) {
+  std::vector<std::pair<uint32_t, MBarrier *>> groups;
+  // Lanes that know the same are reported once.
+  std::vector<std::pair<MBarrier *, const Clock *>> hidden;
+  for (int i = 0; i < accesses.count; ++i) {
+    int lane = accesses.lanes[i], thread = warp.thread0 + lane;
+    auto found = barriers.find(accesses.places[i]);
+    if (found == barriers.end()) {
+      reporter->report("no_barrier", {thread, accesses.places[i]});
+      throw std::logic_error("a missing mbarrier was not reported");
+    }
+    MBarrier *barrier = found->second;
+    const Clock *clock = warp.clockOf(lane).get();
+    if (!barrier->hasVisibleInit(*clock, thread)) {
+      std::pair<MBarrier *, const Clock *> key(barrier, clock);
+      if (std::find(hidden.begin(), hidden.end(), key) == hidden.end()) {
+        hidden.push_back(key);
+        reporter->report("barrier_before_init", {thread, barrier->place});
+      }
+    }
+    barrier->use(thread, epoch[thread]);
+    auto same = std::find_if(groups.begin(), groups.end(), [&](auto &group) {
+      return group.second == barrier;
+    });
+    if (same == groups.end())
+      same = groups.insert(same, {0, barrier});
+    same->first |= uint32_t(1) << lane;
+  }
+  return groups;
+}
+
 void Cluster::checkUnwritten(const Accesses &accesses, int thread0, Use use) {
   const uint64_t nbytes = accesses.nbytes;
   for (const Span &span : unwritten)

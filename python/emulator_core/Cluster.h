@@ -3,6 +3,7 @@
 #pragma once
 
 #include "Clock.h"
+#include "MBarrier.h"
 #include "Memory.h"
 
 #include <array>
@@ -130,6 +131,12 @@ public:
 
   // Turns shared addresses in `places` into places of the cluster's bytes.
   void place(Warp &warp, Accesses &accesses, int64_t align, bool localForm);
+
+  // Live mbarriers by the place of their first byte.
+  std::unordered_map<int64_t, MBarrier *> barriers;
+  // The mbarriers that lanes use, and which lanes do, by the first of them.
+  std::vector<std::pair<uint32_t, MBarrier *>>
+  useBarriers(Warp &warp, const Accesses &accesses);
 
   // Global bytes that copies may still write.
   struct Span {

@@ -10,10 +10,13 @@
 #include <memory>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -352,6 +355,17 @@ arrayOver(T *data, std::initializer_list<size_t> shape, nb::handle owner) {
   return nb::ndarray<nb::numpy, T>(data, shape, owner);
 }
 
+using Answer =
+    std::tuple<uint32_t, bool, std::vector<std::pair<int, uint32_t>>>;
+template <class Value>
+Answer ask(MBarrier &barrier, const Warp &warp, uint32_t bits,
+           nb::ndarray<const Value, nb::shape<LANES>, nb::c_contig> values,
+           bool parity, bool fails, int line) {
+  MBarrier::Answer answer =
+      barrier.ask(warp, bits, values.data(), parity, fails, line);
+  return {answer.passed, answer.missed, std::move(answer.phases)};
+}
+
 // Steps may refer to what refers to the code.
 int traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
@@ -578,6 +592,61 @@ NB_MODULE(_tile_emulator, m) {
           },
           nb::arg("warp"), nb::arg("lane"), nb::arg("place"), nb::arg("values"),
           nb::arg("line"), "Check and record that a lane writes these bytes.")
+      .def(
+          "begin_barrier",
+          [](Core &self, MBarrier &barrier) {
+            self.barriers[barrier.place] = &barrier;
+            self.mark(barrier.place, barrier.place + 8, true, false);
+          },
+          nb::arg("barrier"), "Let its bytes be those of a live mbarrier.")
+      .def(
+          "end_barrier",
+          [](Core &self, MBarrier &barrier, int thread, int line) {
+            self.barriers.erase(barrier.place);
+            self.mark(barrier.place, barrier.place + 8, false, false);
+            self.forget(barrier.place, barrier.place + 8, thread, line);
+          },
+          nb::arg("barrier"), nb::arg("thread"), nb::arg("line"),
+          "Let `thread` take the mbarrier away.")
+      .def(
+          "barrier_at",
+          [](Core &self, Warp &warp, int lane, int64_t place) {
+            Accesses accesses;
+            accesses.count = 1;
+            accesses.lanes[0] = static_cast<uint8_t>(lane);
+            accesses.places[0] = place;
+            auto found = self.barriers.find(place);
+            if (found == self.barriers.end())
+              self.reporter->report("no_barrier", {warp.thread0 + lane, place});
+            return nb::find(*self.barriers.at(place));
+          },
+          nb::arg("warp"), nb::arg("lane"), nb::arg("place"),
+          "Return the live mbarrier at a place of shared memory.")
+      .def(
+          "use_barriers",
+          [](Core &self, Warp &warp, uint32_t bits,
+             nb::ndarray<const uint64_t, nb::shape<LANES>, nb::c_contig>
+                 addresses,
+             bool localForm, int line) {
+            Accesses accesses;
+            accesses.nbytes = 8;
+            accesses.line = line;
+            for (int lane = 0; lane < LANES; ++lane)
+              if (bits >> lane & 1) {
+                accesses.lanes[accesses.count] = static_cast<uint8_t>(lane);
+                accesses.places[accesses.count++] =
+                    static_cast<int64_t>(addresses.data()[lane]);
+              }
+            self.place(warp, accesses, 8, localForm);
+            std::vector<std::tuple<uint32_t, nb::object>> found;
+            for (auto &[lanes, barrier] : self.useBarriers(warp, accesses))
+              found.emplace_back(lanes, nb::find(*barrier));
+            return found;
+          },
+          nb::arg("warp"), nb::arg("bits"), nb::arg("addresses"),
+          nb::arg("local_form"), nb::arg("line"),
+          "Return the mbarriers that lanes use, and the lanes of each, by the "
+          "first of them; checks them.")
       .def("mark", &Core::mark, nb::arg("start"), nb::arg("stop"),
            nb::arg("barrier"), nb::arg("written"),
            "Say whether bytes are those of an mbarrier, and mean something.")
@@ -659,6 +728,82 @@ NB_MODULE(_tile_emulator, m) {
           },
           nb::arg("thread"), nb::arg("address"), nb::arg("nbytes"),
           "Report a copy from global bytes that another may still write.");
+
+  nb::class_<MBarrier>(m, "MBarrier", "What threads know of an mbarrier.")
+      .def(nb::init<int64_t, int, int, int, uint32_t>(), nb::arg("place"),
+           nb::arg("column"), nb::arg("base"), nb::arg("init_thread"),
+           nb::arg("init_epoch"))
+      .def_ro("place", &MBarrier::place)
+      .def_ro("column", &MBarrier::column)
+      .def_ro("base", &MBarrier::base)
+      .def_ro("init_thread", &MBarrier::initThread)
+      .def_ro("init_epoch", &MBarrier::initEpoch)
+      .def_ro("phase", &MBarrier::phase)
+      .def("has_visible_init", &MBarrier::hasVisibleInit, nb::arg("clock"),
+           nb::arg("thread"))
+      .def(
+          "add_fence",
+          [](MBarrier &self, int thread, uint32_t epoch) {
+            self.fences.emplace_back(thread, epoch);
+          },
+          nb::arg("thread"), nb::arg("epoch"),
+          "A thread that sees the init has fenced it.")
+      .def_prop_ro(
+          "users",
+          [](const MBarrier &self) {
+            std::vector<std::tuple<int, uint32_t>> users;
+            for (int thread : self.users)
+              users.emplace_back(thread, self.used.at(thread));
+            return users;
+          },
+          "Who has used it, and when last.")
+      .def(
+          "add_bytes",
+          [](MBarrier &self) { self.bytePhases.insert(self.phase); },
+          "The phase has got bytes.")
+      .def("complete_phase", &MBarrier::complete, nb::arg("wide"),
+           nb::arg("near"),
+           "Complete the phase; the clocks are what that tells those who wait, "
+           "at a wide scope and at that of the CTA.")
+      .def(
+          "clock_of",
+          [](const MBarrier &self, int phase, bool near) -> ClockPtr {
+            auto found = self.done.find(phase);
+            if (found == self.done.end())
+              return nullptr;
+            return near ? found->second.second : found->second.first;
+          },
+          nb::arg("phase"), nb::arg("cta_scope"),
+          "Return what the completion of a phase tells a waiter, or None when "
+          "it "
+          "is long past.")
+      .def("known_phases", &MBarrier::knownPhases, nb::arg("clock"),
+           nb::arg("thread"),
+           "Return how many phases a thread, with this clock, knows to be "
+           "complete.")
+      .def(
+          "last_at_once",
+          [](const MBarrier &self,
+             int thread) -> std::optional<std::pair<int, int>> {
+            auto found = self.atOnce.find(thread);
+            if (found == self.atOnce.end())
+              return std::nullopt;
+            return found->second;
+          },
+          nb::arg("thread"),
+          "Return line and phase of the last wait of a thread, if it returned "
+          "at "
+          "once.")
+      .def("ask", &ask<uint32_t>, nb::arg("warp"), nb::arg("bits"),
+           nb::arg("values"), nb::arg("parity"), nb::arg("fails"),
+           nb::arg("line"),
+           "Decide a wait of some lanes for parities, or states; returns the "
+           "lanes that pass, whether others miss a phase because it `fails`, "
+           "and "
+           "the phases with their lanes.")
+      .def("ask", &ask<uint64_t>, nb::arg("warp"), nb::arg("bits"),
+           nb::arg("values"), nb::arg("parity"), nb::arg("fails"),
+           nb::arg("line"));
 
   nb::class_<Warp>(m, "Warp",
                    "What the lanes of a warp know, and their memory.")

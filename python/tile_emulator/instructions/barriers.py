@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -11,11 +11,21 @@ from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.liveness import is_used
 from tile_emulator.instructions.slots import UNSIGNED
-from tile_emulator.machine.cluster import Cluster
 from tile_emulator.machine.mbarrier import MAX_COUNT, MBarrier, state_token
 from tile_emulator.machine.memory import WINDOW_MASK, WINDOW_SHIFT
-from tile_emulator.machine.warp import BLOCKED, NEXT, YIELD, Fragment, Mask, Warp, bits_of, lanes_of
-from tile_emulator.order.clock import CAUSED, NARROW, ONLY_CAUSED, SEEN, Clock
+from tile_emulator.machine.warp import (
+    BLOCKED,
+    NEXT,
+    YIELD,
+    Fragment,
+    Mask,
+    Warp,
+    bits_of,
+    first_lane,
+    lanes_of,
+    mask_of,
+)
+from tile_emulator.order.clock import CAUSED, NARROW, ONLY_CAUSED, Clock
 from tile_emulator.ptx.module import Instruction, Mem, Reg, Sink
 
 _KNOWN = {
@@ -67,23 +77,30 @@ class Places:
         addresses = shared_addresses(addresses, lanes, self.generic)
         return lanes, w.cta.cluster.flat(w, lanes, addresses, 8, self.local_form)
 
+    def groups(self, w: Warp, m: Mask) -> list[tuple[int, MBarrier]]:
+        """Return the barriers of the active lanes, and the lanes of each, by the first of them.
+
+        Checks that they may be used.
+        """
+        w.at = self.ins
+        addresses = self.address(w)
+        if self.generic:
+            lanes, inside = lanes_of(m), addresses.copy()
+            inside[lanes] = shared_addresses(addresses[lanes], lanes, True)
+            addresses = inside
+        found = w.cta.cluster.use_barriers(w, bits_of(m), addresses, self.local_form, self.ins.line)
+        return cast("list[tuple[int, MBarrier]]", found)
+
     def barriers(self, w: Warp, m: Mask) -> list[tuple[int, MBarrier]]:
         """Return lane and barrier for each active lane; checks that they may be used."""
-        lanes, flat = self.flat(w, m)
-        found = []
-        checked: set[tuple[int, int, bool]] = set()
-        epoch = w.cta.cluster.epoch
-        for lane, place in zip(lanes.tolist(), flat.tolist(), strict=False):
-            barrier = live_barrier(w.cta.cluster, place, lane)
-            clock = clock_of(w, lane)
-            thread = w.thread0 + lane
-            key = (place, id(clock), thread == barrier.init_thread)
-            if key not in checked:
-                checked.add(key)
-                check_init(w, barrier, clock, lane)
-            barrier.used[thread] = int(epoch[thread])
-            found.append((lane, barrier))
-        return found
+        groups = self.groups(w, m)
+        if len(groups) == 1:
+            barrier = groups[0][1]
+            return [(lane, barrier) for lane in lanes_of(m).tolist()]
+        return [
+            (lane, next(barrier for bits, barrier in groups if bits >> lane & 1))
+            for lane in lanes_of(m).tolist()
+        ]
 
 
 def clock_of(w: Warp, lane: int) -> Clock:
@@ -91,44 +108,20 @@ def clock_of(w: Warp, lane: int) -> Clock:
     return w.clock_of(lane)
 
 
-def live_barrier(cluster: Cluster, place: int, lane: int | None) -> MBarrier:
+def live_barrier(w: Warp, lane: int, place: int) -> MBarrier:
     """Return the barrier at a place of shared memory; raises Fault when none was initialised."""
-    rank, offset = divmod(place, cluster.shared_bytes)
-    barrier = cluster.ctas[rank].mbarriers.get(offset)
-    if barrier is None:
-        raise Fault(
-            "uninitialised-barrier",
-            f"there is no initialised mbarrier at shared offset {offset} of CTA rank {rank}"
-            + cluster.launch.named(offset),
-            "execute mbarrier.init there, make it visible, and check the address",
-            lane,
-        )
-    return barrier
+    return cast(MBarrier, w.cta.cluster.barrier_at(w, lane, place))
 
 
 def check_init(w: Warp, barrier: MBarrier, clock: Clock, lane: int) -> None:
     """The init must be visible to the lane."""
-    thread = barrier.init_thread
-    if w.thread0 + lane == thread or clock.get(SEEN, thread) >= barrier.init_epoch:
-        return
-    if any(clock.get(CAUSED, t) >= epoch for t, epoch in barrier.fences):
-        return
-    name = w.cta.cluster.thread_name(thread)
-    w.cta.cluster.report(
-        Fault(
-            "uninitialised-barrier",
-            f"{barrier.name} is used before its mbarrier.init by {name} at PTX line "
-            f"{barrier.init_line} is visible",
-            "put a barrier between the init and the first use; for another CTA a cluster barrier "
-            "(with arrive.relaxed also fence.mbarrier_init)",
-            lane,
-        )
-    )
+    if not barrier.has_visible_init(clock, w.thread0 + lane):
+        w.cta.cluster.conflicts.barrier_before_init(w.thread0 + lane, barrier.place)
 
 
 def check_unused(w: Warp, barrier: MBarrier, clock: Clock, lane: int) -> None:
     """What other threads have done with the barrier must have happened before its inval."""
-    for thread, epoch in barrier.used.items():
+    for thread, epoch in barrier.users:
         if thread != w.thread0 + lane and clock.get(CAUSED, thread) < epoch:
             name = w.cta.cluster.thread_name(thread)
             w.cta.cluster.report(
@@ -188,7 +181,7 @@ def init(d: Decoder, ins: Instruction) -> None:
             )
             barrier.init_line = ins.line
             w.cta.mbarriers[offset] = barrier
-            cluster.mark(place, place + 8, barrier=True, written=False)
+            cluster.begin_barrier(barrier)
         cluster.epoch[w.thread0 + lanes] += np.uint32(1)
 
     d.emit_visible(step)
@@ -225,8 +218,7 @@ def invalidate(d: Decoder, ins: Instruction) -> None:
                     )
                 )
             del w.cta.mbarriers[barrier.offset]
-            cluster.mark(place, place + 8, barrier=False, written=False)
-            cluster.forget(place, place + 8, w.thread0 + lane, places.ins.line)
+            cluster.end_barrier(barrier, w.thread0 + lane, places.ins.line)
             cluster.epoch[w.thread0 + lane] += np.uint32(1)
 
     d.emit_visible(step)
@@ -372,56 +364,37 @@ def wait(d: Decoder, ins: Instruction) -> None:
     def step(fragment: Fragment, m: Mask) -> int:
         w = fragment.warp
         cluster = w.cta.cluster
-        found = places.barriers(w, m)
-        passed: dict[tuple[int, int], int] = {}
-        fails = cluster.scheduler.fails(w, bits_of(m), found[0][1])
-        missed = False
-        result = np.zeros(32, dtype=np.bool_)
-        for lane, barrier in found:
-            value = int(w.u[state][lane])
-            clock = clock_of(w, lane)
-            known = barrier.known_phases(clock, w.thread0 + lane)
-            phase = wanted_phase(barrier, value, known, parity)
-            if phase >= known and fails:
-                missed = True
-                continue
-            if phase < barrier.phase:
-                result[lane] = True
-                if phase < known and parity:
-                    barrier.at_once[w.thread0 + lane] = (ins.line, phase)
-                elif barrier.at_once:
-                    barrier.at_once.pop(w.thread0 + lane, None)
-                key = (id(barrier), phase)
-                passed[key] = passed.get(key, 0) | 1 << lane
-        barriers = {id(b): b for _, b in found}
-        for (number, phase), bits in passed.items():
-            barriers[number].waited(w, phase, bits)
-            done = barriers[number].clock_of(phase, cta_scope)
+        groups = places.groups(w, m)
+        fails = cluster.scheduler.fails(w, bits_of(m), groups[0][1])
+        values = w.u[state]
+        passed, missed = 0, False
+        phases: list[tuple[int, MBarrier, int]] = []
+        for bits, barrier in groups:
+            over, misses, found = barrier.ask(w, bits, values, parity, fails, ins.line)
+            passed |= over
+            missed |= misses
+            phases += [(lanes, barrier, phase) for phase, lanes in found]
+        if len(groups) > 1:
+            phases.sort(key=lambda each: first_lane(each[0]))
+        for bits, barrier, phase in phases:
+            barrier.waited(w, phase, bits)
+            done = barrier.clock_of(phase, cta_scope)
             if done is not None:
                 if relaxed:
-                    w.fences.see(barriers[number].clock_of(phase, True), done)
+                    w.fences.see(barrier.clock_of(phase, True), done)
                     done = done.kept(ONLY_CAUSED)
                 cluster.acquire(w, bits, done)
-        np.copyto(w.u[target], result, where=m)
+        np.copyto(w.u[target], mask_of(passed), where=m)
         if passed:
             w.keep.pop("timed out", None)
-        if result.any() or (missed and blocking) or fragment.refused:
+        if passed or (missed and blocking) or fragment.refused:
             fragment.wait, fragment.refused = None, False
             return NEXT
-        fragment.wait = found[0][1]
-        fragment.also = tuple(barriers.values()) if len(barriers) > 1 else ()
+        fragment.wait = groups[0][1]
+        fragment.also = tuple(barrier for _, barrier in groups) if len(groups) > 1 else ()
         return BLOCKED if blocking else YIELD
 
     d.control(ask if ignored else step)
-
-
-def wanted_phase(barrier: MBarrier, value: int, known: int, parity: bool) -> int:
-    """Return the phase that a wait is for, seen from a thread that knows `known` phases."""
-    if not parity:
-        return value >> 20
-    if (value & 1) == (known & 1):
-        return known
-    return known - 1
 
 
 def pending_count(d: Decoder, ins: Instruction) -> None:

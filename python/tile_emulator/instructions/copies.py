@@ -91,7 +91,6 @@ def place_pair(
     name: str,
 ) -> tuple[CTA, slice, MBarrier]:
     """Return where a copy writes and the barrier that it signals, which must be in one CTA."""
-    cluster = w.cta.cluster
     cta, where = place(w, lane, target, nbytes, align, local_form)
     owner, at = place(w, lane, barrier, 8, 8, False)
     if owner is not cta:
@@ -102,7 +101,7 @@ def place_pair(
             "map the data and the barrier to the same rank with mapa",
             lane,
         )
-    live = live_barrier(cluster, at.start, lane)
+    live = live_barrier(w, lane, at.start)
     check_init(w, live, clock_of(w, lane), lane)
     return cta, where, live
 

@@ -239,5 +239,5 @@ def fence_init(w: Warp, m: Mask) -> None:
                 known = clock.get(SEEN, barrier.init_thread) >= barrier.init_epoch
                 for thread in threads:
                     if known or thread == barrier.init_thread:
-                        barrier.fences.append((thread, int(cluster.epoch[thread])))
+                        barrier.add_fence(thread, int(cluster.epoch[thread]))
     cluster.epoch[w.thread0 + lanes] += np.uint32(1)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tile_emulator import _tile_emulator as core
 from tile_emulator import advice
 from tile_emulator.errors import Fault
 from tile_emulator.machine.warp import Warp, first_lane, lanes_of, mask_of
@@ -31,32 +32,23 @@ _KEEP_UP = (
 )
 
 
-class MBarrier:
+class MBarrier(core.MBarrier):
     """One live mbarrier."""
 
     def __init__(
         self, cta: CTA, offset: int, count: int, column: int, base: int, thread: int, epoch: int
     ) -> None:
+        super().__init__(cta.rank * cta.cluster.shared_bytes + offset, column, base, thread, epoch)
         self.cta = cta
         self.offset = offset
         self.count = count
-        self.column = column
-        self.base = base
-        self.init_thread = thread
-        self.init_epoch = epoch
         self.init_line = 0
-        self.used: dict[int, int] = {}
         # The last phase in which each thread arrived, and for which it sent bytes.
         self.arrived: dict[int, int] = {}
         self.sent: dict[int, int] = {}
-        self.known: dict[int, int] = {}
         self.sure_bytes = 0
         self.unsure: list[tuple[int, int, int]] = []
-        # The last wait of each thread that returned at once: its line and phase.
-        self.at_once: dict[int, tuple[int, int]] = {}
         self.waits: dict[tuple[int, int], tuple[Any, Any]] = {}
-        self.fences: list[tuple[int, int]] = []
-        self.phase = 0
         self.pending = count
         self.tx = 0
         self.expected = 0
@@ -65,8 +57,6 @@ class MBarrier:
         self.acquired_cta: Clock | None = None
         self.split = cta.cluster.launch.checks.strict
         self.remote_bytes = False
-        self.byte_phases: set[int] = set()
-        self.done: dict[int, tuple[Clock, Clock]] = {}
         self.log: list[str] = []
         self.landed: list[Operation] = []
         self.on_the_way: list[Operation] = []
@@ -79,22 +69,6 @@ class MBarrier:
     def epoch_after(self, phase: int) -> int:
         """Return the epoch of this barrier's column once `phase` is complete."""
         return self.base + phase + 1
-
-    def known_phases(self, clock: Clock, thread: int) -> int:
-        """Return how many phases `thread`, with this clock, knows to be complete.
-
-        It knows a phase that it has observed, and one without bytes whose arrivals it all knows.
-        """
-        known = max(self.known.get(thread, 0), clock.get(CAUSED, self.column) - self.base)
-        while known < self.phase:
-            done = self.done.get(known)
-            if done is None:
-                break
-            if known in self.byte_phases or not clock.knows_causes_of(done[0], self.column, thread):
-                break
-            known += 1
-        self.known[thread] = known
-        return known
 
     def knows_previous(self, clock: Clock, thread: int) -> bool:
         """Tell whether `thread` knows that the phase before the current one is complete."""
@@ -119,9 +93,10 @@ class MBarrier:
 
     def passed_at_once(self, thread: int) -> tuple[str, ...]:
         """Say that the last wait of `thread` returned at once, if it did."""
-        if thread not in self.at_once:
+        last = self.last_at_once(thread)
+        if last is None:
             return ()
-        line, phase = self.at_once[thread]
+        line, phase = last
         over = f"phase {phase}, which was over" if phase >= 0 else "the phase before the first"
         text = f"its wait at PTX line {line} returned at once: parity {phase & 1} is that of {over}"
         return (text,)
@@ -227,7 +202,7 @@ class MBarrier:
         """Lower the transaction count; returns what is wrong where it falls too low."""
         self.tx -= nbytes
         self.received += nbytes
-        self.byte_phases.add(self.phase)
+        self.add_bytes()
         if self.tx >= -MAX_TX:
             return None
         return Fault(
@@ -294,13 +269,11 @@ class MBarrier:
             seen = not (self.remote_bytes and cluster.launch.checks.strict)
             rows = SEEN_COMPLETE if seen else ONLY_CAUSED
             clock_cta = (self.acquired_cta or nothing).with_epoch(self.column, rows, epoch)
-        self.done[self.phase] = (clock, clock_cta)
-        self.done.pop(self.phase - 4, None)
         for landed in self.landed:
             landed.complete_at(self.column, epoch)
             landed.clock = cluster.first_clock
             cluster.landed(landed)
-        self.phase += 1
+        self.complete_phase(clock, clock_cta)
         self.pending = self.count
         self.expected = self.received = 0
         self.acquired = self.acquired_cta = None
@@ -311,11 +284,6 @@ class MBarrier:
             if not self.knows_previous(late.clock, late.thread):
                 self.cta.cluster.report(late.too_early())
         cluster.scheduler.wake(self)
-
-    def clock_of(self, phase: int, cta_scope: bool) -> Clock | None:
-        """Return what the completion of `phase` tells a waiter, or None when it is long past."""
-        done = self.done.get(phase)
-        return None if done is None else done[1 if cta_scope else 0]
 
     def history(self) -> tuple[str, ...]:
         """Say what this phase has got so far."""

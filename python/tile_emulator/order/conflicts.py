@@ -205,6 +205,31 @@ class Conflicts:
             if ((after >= 0) & (after < nbytes)).any():
                 deferred.written_later = True
 
+    # mbarriers
+
+    def no_barrier(self, thread: int, place: int) -> None:
+        rank, offset = divmod(place, self.cluster.shared_bytes)
+        raise Fault(
+            "uninitialised-barrier",
+            f"there is no initialised mbarrier at shared offset {offset} of CTA rank {rank}"
+            + self.cluster.launch.named(offset),
+            "execute mbarrier.init there, make it visible, and check the address",
+            thread % LANES,
+        )
+
+    def barrier_before_init(self, thread: int, place: int) -> None:
+        rank, offset = divmod(place, self.cluster.shared_bytes)
+        barrier = self.cluster.ctas[rank].mbarriers[offset]
+        name = self.cluster.thread_name(barrier.init_thread)
+        self._report(
+            "uninitialised-barrier",
+            f"{barrier.name} is used before its mbarrier.init by {name} at PTX line "
+            f"{barrier.init_line} is visible",
+            "put a barrier between the init and the first use; for another CTA a cluster barrier "
+            "(with arrive.relaxed also fence.mbarrier_init)",
+            thread,
+        )
+
     # Copies
 
     def copy_of_unknown_write(self, number: int, place: int) -> None:

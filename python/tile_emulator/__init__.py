@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tile_emulator.machine.launch import Report
     from tile_emulator.names import SharedName
     from tile_emulator.ptx.module import Function, Kernel, Module, Param, Variable
+    from tile_emulator.tensor_maps import encode_tiled
 
     __version__: str
 
@@ -36,6 +37,7 @@ __all__ = [
     "SharedName",
     "Variable",
     "emulate",
+    "encode_tiled",
     "parse",
 ]
 
@@ -44,6 +46,7 @@ _LATE = {
     "Report": "machine.launch",
     "SharedName": "names",
     "emulate": "arrays",
+    "encode_tiled": "tensor_maps",
     **dict.fromkeys(["Function", "Kernel", "Module", "Param", "Variable"], "ptx.module"),
 }
 

@@ -14,6 +14,12 @@ from typing import Any
 CLUSTER_DIMENSION = 4
 MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 
+# Of tensor maps, as the driver counts them.
+DATA_TYPES = (
+    "uint8", "uint16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64",
+    "bfloat16",
+)  # fmt: skip
+
 
 class _Attribute(ctypes.Structure):
     _fields_ = (
@@ -74,6 +80,38 @@ class CudaDevice:
         data = ctypes.create_string_buffer(nbytes)
         self._call("cuMemcpyDtoH_v2", data, ctypes.c_uint64(pointer), ctypes.c_size_t(nbytes))
         return data.raw
+
+    def encode_tiled(
+        self,
+        data_type: str,
+        rank: int,
+        address: int,
+        dims: Sequence[int],
+        strides: Sequence[int],
+        box: Sequence[int],
+        steps: Sequence[int],
+        *modes: str,
+    ) -> bytes:
+        """Return a tensor map by the driver's function, from what `te.encode_tiled` takes."""
+        room = ctypes.create_string_buffer(128 + 64)
+        at = -ctypes.addressof(room) % 64
+        names = ((), ("none", "32B", "64B", "128B"), (), ("none", "nan"))
+        numbers = [
+            known.index(mode) if known else 0 for known, mode in zip(names, modes, strict=True)
+        ]
+        self._call(
+            "cuTensorMapEncodeTiled",
+            ctypes.c_void_p(ctypes.addressof(room) + at),
+            DATA_TYPES.index(data_type),
+            rank,
+            ctypes.c_void_p(address),
+            (ctypes.c_uint64 * rank)(*dims),
+            (ctypes.c_uint64 * rank)(*strides),
+            (ctypes.c_uint32 * rank)(*box),
+            (ctypes.c_uint32 * rank)(*steps),
+            *numbers,
+        )
+        return room.raw[at : at + 128]
 
     def launch(
         self,

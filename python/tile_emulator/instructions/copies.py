@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tile_emulator.engine.groups import Groups
 from tile_emulator.engine.operations import Operation
@@ -27,7 +27,7 @@ from tile_emulator.machine.warp import BLOCKED, NEXT, Fragment, Mask, Warp, lane
 from tile_emulator.ptx.module import Instruction
 from tile_emulator.ptx.types import type_bits
 
-_COMPLETE_TX = "mbarrier::complete_tx::bytes"
+COMPLETE_TX = "mbarrier::complete_tx::bytes"
 
 
 def copy(d: Decoder, ins: Instruction) -> None:
@@ -47,7 +47,7 @@ def copy(d: Decoder, ins: Instruction) -> None:
             commit(d, "bulk")
         elif rest[1:2] == ("wait_group",):
             wait(d, ins, "bulk")
-        elif rest[1:2] == ("prefetch",) and "tensor" not in rest:
+        elif rest[1:2] == ("prefetch",):
             return
         else:
             bulk(d, ins, rest[1:])
@@ -63,10 +63,16 @@ def copy(d: Decoder, ins: Instruction) -> None:
         raise d.unsupported()
 
 
-def place(
-    w: Warp, lane: int, address: int, nbytes: int, align: int, local_form: bool
-) -> tuple[CTA, slice]:
-    """Return the CTA and the bytes of one lane's part of a copy in shared memory."""
+class End(NamedTuple):
+    """One end of a copy: its bytes, and where they are in the cluster's shared memory, if there."""
+
+    data: Any
+    cta: CTA | None = None
+    ranges: tuple[slice, ...] = ()
+
+
+def place(w: Warp, lane: int, address: int, nbytes: int, align: int, local_form: bool) -> End:
+    """Return the end of one lane's copy that is in shared memory."""
     cluster = w.cta.cluster
     flat = cluster.flat(
         w,
@@ -76,8 +82,8 @@ def place(
         local_form,
         align,
     )
-    start = int(flat[0])
-    return cluster.ctas[start // cluster.shared_bytes], slice(start, start + nbytes)
+    where = slice(int(flat[0]), int(flat[0]) + nbytes)
+    return End(cluster.shared[where], cluster.ctas[where.start // cluster.shared_bytes], (where,))
 
 
 def place_pair(
@@ -89,24 +95,25 @@ def place_pair(
     align: int,
     local_form: bool,
     name: str,
-) -> tuple[CTA, slice, MBarrier]:
+) -> tuple[End, MBarrier]:
     """Return where a copy writes and the barrier that it signals, which must be in one CTA."""
-    cta, where = place(w, lane, target, nbytes, align, local_form)
-    owner, at = place(w, lane, barrier, 8, 8, False)
-    if owner is not cta:
+    end = place(w, lane, target, nbytes, align, local_form)
+    at = place(w, lane, barrier, 8, 8, False)
+    assert end.cta is not None and at.cta is not None
+    if at.cta is not end.cta:
         raise Fault(
             "address",
-            f"a {name} writes to CTA rank {cta.rank} but signals an mbarrier of CTA rank "
-            f"{owner.rank}",
+            f"a {name} writes to CTA rank {end.cta.rank} but signals an mbarrier of CTA rank "
+            f"{at.cta.rank}",
             "map the data and the barrier to the same rank with mapa",
             lane,
         )
-    live = live_barrier(w, lane, at.start)
+    live = live_barrier(w, lane, at.ranges[0].start)
     check_init(w, live, clock_of(w, lane), lane)
-    return cta, where, live
+    return end, live
 
 
-def check_own_cta(w: Warp, lane: int, target: CTA, name: str) -> None:
+def check_own_cta(w: Warp, lane: int, target: CTA | None, name: str) -> None:
     """A copy between CTAs may go to its own CTA only where there are others."""
     if target is w.cta and w.cta.cluster.size == 1:
         raise Fault(
@@ -143,8 +150,8 @@ def launch_copy(
     lane: int,
     ins: Instruction,
     name: str,
-    source: tuple[CTA | None, slice | None, NDArray[np.uint8] | None],
-    target: tuple[CTA | None, slice | None, NDArray[np.uint8] | None],
+    source: End,
+    target: End,
     barrier: MBarrier | None,
     async_proxy: bool,
     groups: Groups | None = None,
@@ -154,37 +161,32 @@ def launch_copy(
     cluster = w.cta.cluster
     thread = w.thread0 + lane
     clock = clock_of(w, lane)
-    source_bytes = cluster.shared[source[1]] if source[1] is not None else source[2]
-    target_bytes = cluster.shared[target[1]] if target[1] is not None else target[2]
-    assert source_bytes is not None and target_bytes is not None
     operation = Operation(
         cluster,
         name,
         thread,
         ins,
-        source_bytes,
-        target_bytes,
+        source.data,
+        target.data,
         async_proxy=async_proxy,
-        source_cta=source[0],
-        target_cta=target[0],
+        source_cta=source.cta,
+        target_cta=target.cta,
         barrier=barrier,
         reduction=reduction,
         clock=clock,
     )
-    number, read, written = operation.number, source[1], target[1]
-    if read is not None:
-        leaves = target[0] is None
-        cluster.copy_reads(number, clock, thread, read.start, read.stop, leaves)
-    if written is not None:
-        start, stop = written.start, written.stop
-        cluster.copy_meets(number, clock, start, stop)
+    number = operation.number
+    for read in source.ranges:
+        cluster.copy_reads(number, clock, thread, read.start, read.stop, target.cta is None)
+    for written in target.ranges:
+        cluster.copy_meets(number, clock, written.start, written.stop)
+    if barrier is not None:
         operation.check_phase(clock)
-        origin = -1 if read is None else read.start
-        cluster.copy_writes(number, clock, thread, start, stop, origin, ins.line)
-    elif barrier is not None:
-        operation.check_phase(clock)
+    origin = source.ranges[0].start if source.ranges else -1
+    for written in target.ranges:
+        cluster.copy_writes(number, clock, thread, written.start, written.stop, origin, ins.line)
     if async_proxy or barrier is not None:
-        for cta in (source[0], target[0]):
+        for cta in (source.cta, target.cta):
             if cta is not None:
                 cta.copies[operation.number] = operation
     cluster.epoch[thread] += np.uint32(1)
@@ -203,6 +205,40 @@ def groups_of(w: Warp, lane: int, kind: str) -> Groups:
     if groups is None:
         groups = w.keep[key] = Groups(w.cta.cluster)
     return groups
+
+
+def store_to_global(
+    w: Warp,
+    lane: int,
+    ins: Instruction,
+    name: str,
+    source: End,
+    target: Any,
+    spans: Iterable[tuple[int, int]],
+    reduction: Reduction | None,
+) -> None:
+    """Send bytes of the own CTA to global memory in a bulk group; `spans` is where they go."""
+    groups = groups_of(w, lane, "bulk")
+    name += " to global memory"
+    stored = launch_copy(w, lane, ins, name, source, End(target), None, True, groups, reduction)
+    for start, stop in spans:
+        w.cta.cluster.begin_writing(stored.number, start, stop)
+
+
+def load_from_global(w: Warp, lane: int, spans: Iterable[tuple[int, int]], source: Any) -> End:
+    """Return the end of a bulk copy that is in global memory, at `spans`."""
+    for start, stop in spans:
+        w.cta.cluster.check_copied(w.thread0 + lane, start, stop - start)
+    return End(source)
+
+
+def receivers(target: int, barrier: int, mask: int | None) -> list[tuple[int, int]]:
+    """Return the targets and barriers of a copy: with a mask those at its CTAs' same offsets."""
+    if mask is None:
+        return [(target, barrier)]
+    low = (1 << RANK_SHIFT) - 1
+    ranks = [rank << RANK_SHIFT for rank in range(16) if mask >> rank & 1]
+    return [(target & low | rank, barrier & low | rank) for rank in ranks]
 
 
 def check_bulk(lane: int, nbytes: int, *addresses: int) -> None:
@@ -232,13 +268,13 @@ def bulk(
     With a `reduction` it is `cp.reduce.async.bulk`, which reads the CTA's own shared memory only.
     """
     name = "bulk reduction" if reduction else "bulk copy"
-    if len(parts) < 3 or "tensor" in parts:
+    if len(parts) < 3:
         raise d.unsupported()
     to, source_space = parts[0], parts[1]
     rest = set(parts[2:])
     multicast = "multicast::cluster" in rest
     hint = "L2::cache_hint" in rest
-    if rest - {_COMPLETE_TX, "bulk_group", "multicast::cluster", "L2::cache_hint"}:
+    if rest - {COMPLETE_TX, "bulk_group", "multicast::cluster", "L2::cache_hint"}:
         raise d.unsupported()
     operands = list(ins.operands)
     if hint:
@@ -246,7 +282,7 @@ def bulk(
     target = d.address(operands[0])
     source = d.address(operands[1])
     size = d.source(operands[2], "u32")
-    barrier = d.address(operands[3]) if _COMPLETE_TX in rest else None
+    barrier = d.address(operands[3]) if COMPLETE_TX in rest else None
     mask = d.source(operands[4], "u16") if multicast else None
     between = to == "shared::cluster" and source_space == "shared::cta"
     load = to in ("shared::cluster", "shared::cta") and source_space == "global"
@@ -264,43 +300,29 @@ def bulk(
             nbytes = int(w.u[size][lane])
             to_address, from_address = int(targets[lane]), int(sources[lane])
             check_bulk(lane, nbytes, to_address, from_address)
+            memory = w.cta.cluster.launch.memory
             if store:
-                data = w.cta.cluster.launch.memory.bytes_at(to_address, nbytes)
-                cta, where = place(w, lane, from_address, nbytes, 16, True)
-                stored = launch_copy(
-                    w, lane, ins, f"{name} to global memory", (cta, where, None),
-                    (None, None, data), None, True, groups_of(w, lane, "bulk"), reduction,
-                )  # fmt: skip
-                w.cta.cluster.begin_writing(stored.number, to_address, to_address + nbytes)
+                data = memory.bytes_at(to_address, nbytes)
+                own = place(w, lane, from_address, nbytes, 16, True)
+                span = (to_address, to_address + nbytes)
+                store_to_global(w, lane, ins, name, own, data, [span], reduction)
                 continue
             assert barriers is not None
-            barrier_address = int(barriers[lane])
-            pairs = [(to_address, barrier_address)]
-            if mask is not None:
-                low = (1 << RANK_SHIFT) - 1
-                ranks = [r for r in range(16) if int(w.u[mask][lane]) >> r & 1]
-                pairs = [
-                    (to_address & low | r << RANK_SHIFT, barrier_address & low | r << RANK_SHIFT)
-                    for r in ranks
-                ]
-            for one_target, one_barrier in pairs:
-                cta, where, live = place_pair(
+            ranks = None if mask is None else int(w.u[mask][lane])
+            for one_target, one_barrier in receivers(to_address, int(barriers[lane]), ranks):
+                there, live = place_pair(
                     w, lane, one_target, one_barrier, nbytes, 16, to == "shared::cta", name
                 )
                 if between:
-                    check_own_cta(w, lane, cta, name)
-                    owner, from_where = place(w, lane, from_address, nbytes, 16, True)
-                    if owner is cta:
-                        check_own_bulk(w, lane, from_where, where)
-                    origin: Any = (owner, from_where, None)
+                    check_own_cta(w, lane, there.cta, name)
+                    origin = place(w, lane, from_address, nbytes, 16, True)
+                    if origin.cta is there.cta:
+                        check_own_bulk(w, lane, origin.ranges[0], there.ranges[0])
                 else:
-                    cluster = w.cta.cluster
-                    cluster.check_copied(w.thread0 + lane, from_address, nbytes)
-                    data = cluster.launch.memory.bytes_at(from_address, nbytes)
-                    origin = (None, None, data)
-                launch_copy(
-                    w, lane, ins, name, origin, (cta, where, None), live, True, None, reduction
-                )
+                    span = (from_address, from_address + nbytes)
+                    data = memory.bytes_at(from_address, nbytes)
+                    origin = load_from_global(w, lane, [span], data)
+                launch_copy(w, lane, ins, name, origin, there, live, True, None, reduction)
 
     d.emit_visible(step)
 
@@ -308,14 +330,14 @@ def bulk(
 def reduce_async(d: Decoder, ins: Instruction) -> None:
     """`red.async`: as `st.async`, combining the register with what is there."""
     split = split_reduction(ins.parts[2:], to_global=False)
-    if split is None or split[0] != ("relaxed", "cluster", "shared::cluster", _COMPLETE_TX):
+    if split is None or split[0] != ("relaxed", "cluster", "shared::cluster", COMPLETE_TX):
         raise d.unsupported()
     registers_to_cluster(d, ins, ("shared::cluster", split[1].kind), split[1])
 
 
 def store_async(d: Decoder, ins: Instruction) -> None:
     """`st.async`: registers into shared memory of the cluster, with bytes counted on a barrier."""
-    parts = tuple(p for p in ins.parts[2:] if p != _COMPLETE_TX)
+    parts = tuple(p for p in ins.parts[2:] if p != COMPLETE_TX)
     if len(parts) + 3 != len(ins.parts):
         raise d.unsupported()
     registers_to_cluster(d, ins, parts)
@@ -344,14 +366,11 @@ def registers_to_cluster(
         values = np.stack([w.u[s][lanes] for s in sources], axis=1).view(np.uint8)
         for i, lane in enumerate(lanes.tolist()):
             to_address, barrier_address = int(targets[i]), int(barriers[i])
-            cta, where, live = place_pair(
+            there, live = place_pair(
                 w, lane, to_address, barrier_address, nbytes, nbytes, False, name
             )
-            check_own_cta(w, lane, cta, name)
-            launch_copy(
-                w, lane, ins, name, (None, None, values[i]), (cta, where, None), live, False,
-                None, reduction,
-            )  # fmt: skip
+            check_own_cta(w, lane, there.cta, name)
+            launch_copy(w, lane, ins, name, End(values[i]), there, live, False, None, reduction)
 
     d.emit_visible(step)
 
@@ -386,11 +405,9 @@ def ordinary(d: Decoder, ins: Instruction) -> None:
             data = np.zeros(nbytes, dtype=np.uint8)
             if wanted:
                 data[:wanted] = w.cta.cluster.launch.memory.bytes_at(address, wanted)
-            cta, where = place(w, lane, int(targets[lane]), nbytes, nbytes, True)
-            launch_copy(
-                w, lane, ins, "cp.async", (None, None, data), (cta, where, None), None, False,
-                groups_of(w, lane, "ordinary"),
-            )  # fmt: skip
+            there = place(w, lane, int(targets[lane]), nbytes, nbytes, True)
+            groups = groups_of(w, lane, "ordinary")
+            launch_copy(w, lane, ins, "cp.async", End(data), there, None, False, groups)
 
     d.emit_visible(step)
 

@@ -39,6 +39,13 @@ _GLOBAL = {
 """`cp.reduce.async.bulk` into global memory."""
 
 
+_KINDS = {
+    "uint32": "u32", "int32": "s32", "uint64": "u64", "int64": "s64", "float16": "f16",
+    "bfloat16": "bf16", "float32": "f32", "float32_ftz": "f32",
+}  # fmt: skip
+"""The types of a tensor map's elements that `cp.reduce.async.bulk.tensor` knows, all but bits."""
+
+
 @dataclass(frozen=True)
 class Reduction:
     """A reduction of PTX's; every element is combined atomically."""
@@ -72,3 +79,11 @@ def split_reduction(
     if half_add != (kept == 3) or kind not in (_GLOBAL if to_global else _SHARED).get(name, set()):
         return None
     return parts[:-kept], Reduction(name, kind)
+
+
+def tensor_reduction(name: str, element: str) -> Reduction | None:
+    """Return what combines elements of a tensor map, or None for one that PTX does not have."""
+    kind = _KINDS.get(element, "")
+    if name in ("and", "or", "xor") and kind[:1] in ("u", "s"):
+        kind = "b" + kind[1:]
+    return Reduction(name, kind) if kind in _GLOBAL.get(name, set()) else None

@@ -22,6 +22,7 @@ from tile_emulator.instructions import (
     memory,
     moves,
     sync,
+    tensors,
 )
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.ptx.module import Instruction
@@ -47,6 +48,18 @@ def reductions(d: Decoder, ins: Instruction) -> None:
         atomics.atomic(d, ins)
 
 
+def copy(d: Decoder, ins: Instruction) -> None:
+    """`cp`: of bytes, or of boxes of tensors."""
+    bulk = ins.parts.index("bulk") if "bulk" in ins.parts else len(ins.parts)
+    rest = ins.parts[bulk + 1 :]
+    if rest[:1] == ("tensor",):
+        tensors.tensor_copy(d, ins, rest[1:])
+    elif rest[:2] == ("prefetch", "tensor"):
+        tensors.prefetch_box(d, ins, rest[2:])
+    else:
+        copies.copy(d, ins)
+
+
 FAMILIES: dict[str, tuple[Handler, int, int]] = {
     "abs": (floating.arithmetic, 2, 2),
     "activemask": (lanes.active_mask, 1, 1),
@@ -70,7 +83,7 @@ FAMILIES: dict[str, tuple[Handler, int, int]] = {
     "cnot": (moves.invert, 2, 2),
     "copysign": (floating.copysign, 3, 3),
     "cos": (floating.unary, 2, 2),
-    "cp": (copies.copy, 0, 8),
+    "cp": (copy, 0, 8),
     "createpolicy": (control.policy, 1, 4),
     "cvt": (convert.convert, 2, 5),
     "cvta": (memory.convert_address, 2, 2),
@@ -109,7 +122,7 @@ FAMILIES: dict[str, tuple[Handler, int, int]] = {
     "or": (moves.logic, 3, 3),
     "pmevent": (control.nothing, 1, 1),
     "popc": (bits.count_bits, 2, 2),
-    "prefetch": (control.nothing, 1, 1),
+    "prefetch": (tensors.prefetch, 1, 1),
     "prefetchu": (control.nothing, 1, 1),
     "prmt": (bits.permute, 4, 4),
     "rcp": (floating.unary, 2, 2),

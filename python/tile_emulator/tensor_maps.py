@@ -54,8 +54,10 @@ def encode_tiled(
 ) -> bytes:
     """Return the 128 bytes of a tensor map, as the driver's `cuTensorMapEncodeTiled` makes them.
 
-    The dimensions go from the fastest on, and `global_strides`, in bytes, has those of all but the
-    first. A kernel takes the bytes as a parameter of 128 bytes, or from global memory.
+    The tensor at `global_address` has `rank` dimensions of `global_dim` elements, from the fastest
+    on, and `global_strides`, in bytes, has those of all but the first. A box has `box_dim` elements
+    in each dimension, of which it takes each `element_strides`-th (not in the first dimension). A
+    kernel takes the bytes as a parameter of 128 bytes, or from global memory.
 
     `data_type` is one of uint8, uint16, uint32, int32, uint64, int64, float16, float32, float64,
     bfloat16, float32_ftz, tfloat32 and tfloat32_ftz; `swizzle` is none, 32B, 64B or 128B,

@@ -80,12 +80,12 @@ struct AddF64 {
 };
 template <class F> struct OfF16 {
   uint16_t operator()(uint16_t old, uint16_t b) const {
-    return roundToF16(F()(widenF16(old), widenF16(b)));
+    return roundToNearest16<10>(F()(widenF16(old), widenF16(b)));
   }
 };
 template <class F> struct OfBf16 {
   uint16_t operator()(uint16_t old, uint16_t b) const {
-    return roundToBf16(F()(widenBf16(old), widenBf16(b)));
+    return roundToNearest16<7>(F()(widenBf16(old), widenBf16(b)));
   }
 };
 template <class F> struct InHalves {

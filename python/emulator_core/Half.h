@@ -34,30 +34,52 @@ inline float widenF16(uint16_t bits) {
   return floatOfBits(sign | bitsOfFloat(value));
 }
 
-// Each to nearest even, with the hardware's NaN.
+enum class Rounding { Nearest, Zero, Down, Up };
 
-inline uint16_t roundToBf16(float value) {
-  if (std::isnan(value))
+// Rounds a number to f16 (10 bits of fraction) or bf16 (7), to nearest even.
+template <int FRACTION_BITS> uint16_t roundToNearest16(double value) {
+  constexpr int LOWEST = FRACTION_BITS == 10 ? -14 : -126;
+  constexpr int SHIFT = 52 - FRACTION_BITS, BIAS = 1023;
+  constexpr int64_t INFINITE = FRACTION_BITS == 10 ? 0x7c00 : 0x7f80;
+  uint64_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  const uint64_t sign = bits >> 48 & 0x8000;
+  bits &= ~(uint64_t(1) << 63);
+  if (bits > uint64_t(0x7ff) << 52)
     return 0x7fff;
-  uint32_t bits = bitsOfFloat(value);
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+  if (static_cast<int>(bits >> 52) < BIAS + LOWEST) {
+    // The last bit of such a sum is the unit of subnormal numbers.
+    const uint64_t unit = static_cast<uint64_t>(BIAS + LOWEST + SHIFT) << 52;
+    double sum;
+    std::memcpy(&sum, &unit, sizeof(sum));
+    sum += std::fabs(value);
+    std::memcpy(&bits, &sum, sizeof(bits));
+    return static_cast<uint16_t>(sign | (bits - unit));
+  }
+  bits += (uint64_t(1) << (SHIFT - 1)) - 1 + (bits >> SHIFT & 1);
+  int64_t result = static_cast<int64_t>(bits >> SHIFT) -
+                   (static_cast<int64_t>(BIAS + LOWEST - 1) << FRACTION_BITS);
+  return static_cast<uint16_t>(sign | (result < INFINITE ? result : INFINITE));
 }
 
-inline uint16_t roundToF16(float value) {
-  if (std::isnan(value))
-    return 0x7fff;
-  uint32_t bits = bitsOfFloat(value);
-  uint16_t sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
-  bits &= 0x7fffffff;
-  if (bits >= 0x47800000)
-    return sign | 0x7c00;
-  if (bits < 0x38800000) {
-    // The unit of a subnormal f16 is the last bit of this sum.
-    float sum = floatOfBits(bits) + 0.5f;
-    return static_cast<uint16_t>(sign | (bitsOfFloat(sum) - 0x3f000000));
-  }
-  bits += 0xc8000fff + (bits >> 13 & 1);
-  return static_cast<uint16_t>(sign | bits >> 13);
+// The same in any mode.
+template <int FRACTION_BITS> uint16_t roundTo16(double value, Rounding mode) {
+  if (mode == Rounding::Nearest || !std::isfinite(value) || value == 0)
+    return roundToNearest16<FRACTION_BITS>(value);
+  constexpr int LOWEST = FRACTION_BITS == 10 ? -14 : -126;
+  constexpr int64_t INFINITE = FRACTION_BITS == 10 ? 0x7c00 : 0x7f80;
+  const bool negative = std::signbit(value);
+  const bool away = mode == (negative ? Rounding::Down : Rounding::Up);
+  // The number in units of the last bit that it may have.
+  int exponent = std::ilogb(value);
+  exponent = exponent < LOWEST ? LOWEST : exponent;
+  double units = std::ldexp(std::fabs(value), FRACTION_BITS - exponent);
+  double whole = std::floor(units);
+  int64_t bits = (static_cast<int64_t>(exponent - LOWEST) << FRACTION_BITS) +
+                 static_cast<int64_t>(whole) + (away && units > whole);
+  if (bits >= INFINITE)
+    bits = away ? INFINITE : INFINITE - 1;
+  return static_cast<uint16_t>((negative ? 0x8000 : 0) | bits);
 }
 
 } // namespace tile_emulator

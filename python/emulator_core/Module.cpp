@@ -899,8 +899,8 @@ NB_MODULE(_tile_emulator, m) {
           "operation",
           [](Code &self, const std::string &name, int target,
              const std::vector<int> &sources, int number, bool whole) {
-            if (sources.size() > 3)
-              throw nb::value_error("an operation has at most three sources");
+            if (sources.size() > std::size(Operation().sources))
+              throw nb::value_error("an operation has at most four sources");
             self.blocks.back().body.push_back(
                 makeItem(nb::none(), name, target, sources, number, whole));
           },

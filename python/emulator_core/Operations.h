@@ -47,8 +47,8 @@ using Function = void (*)(const Operation &, Lanes &);
 struct Operation {
   Function function = nullptr;
   int32_t target = 0;
-  int32_t sources[3] = {};
-  // What an operation needs besides registers: the position of a part.
+  int32_t sources[4] = {};
+  // What an operation needs besides registers: the position of a part, a table.
   int32_t number = 0;
   // Whether inactive lanes are written too: the target is a temporary of one
   // instruction.

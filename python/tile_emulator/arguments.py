@@ -149,10 +149,11 @@ def _rounded(values: Any, kind: str, dtype: Any) -> Any:
     with np.errstate(all="ignore"):
         if dtype != _BITS:
             return np.asarray(values).astype(dtype)
-        from tile_emulator.instructions.rounding import round_bf16
-
-        # It makes an array of a single number.
-        return round_bf16(np.asarray(values).astype(np.float32)).reshape(np.shape(values))
+        number = np.asarray(values).astype(np.float32)
+        bits = number.view(np.uint32)
+        # To nearest, ties to even.
+        near = (bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) >> np.uint32(16)
+        return np.where(np.isnan(number), np.uint16(0x7FFF), near).astype(np.uint16)
 
 
 def _number(text: str, digits: str) -> int | float:

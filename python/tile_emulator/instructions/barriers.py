@@ -10,7 +10,6 @@ import numpy as np
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.liveness import is_used
-from tile_emulator.instructions.slots import UNSIGNED
 from tile_emulator.machine.mbarrier import MAX_COUNT, MBarrier, state_token
 from tile_emulator.machine.memory import WINDOW_MASK, WINDOW_SHIFT
 from tile_emulator.machine.warp import (
@@ -401,12 +400,8 @@ def pending_count(d: Decoder, ins: Instruction) -> None:
     """`mbarrier.pending_count` of a state."""
     state = d.source(ins.operands[1], "b64")
     target = d.target(ins.operands[0], "u32")
-
-    def step(w: Warp, m: Mask) -> None:
-        value = (w.u[state] & np.uint64(MAX_COUNT)).astype(UNSIGNED[32])
-        np.copyto(w.u[target], value, where=m)
-
-    d.emit(step)
+    count = d.compute("and.64", 64, state, d.slots.constant(64, MAX_COUNT))
+    d.operate("cvt.u32.u64", target, count)
 
 
 _ACTIONS = {

@@ -3,20 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.moves import core_kind
-from tile_emulator.instructions.slots import UNSIGNED
+from tile_emulator.instructions.program import Operation
 from tile_emulator.machine.warp import Mask, Warp, lanes_of
 from tile_emulator.ptx.module import Imm, Instruction, Pair
 from tile_emulator.ptx.types import type_bits
-
-Array = Any
-U64 = np.uint64
 
 
 def shift(d: Decoder, ins: Instruction) -> None:
@@ -36,119 +31,47 @@ def funnel(d: Decoder, ins: Instruction) -> None:
     low, high, amount = (d.source(o, "b32") for o in ins.operands[1:4])
     target = d.target(ins.operands[0], "b32")
 
-    def step(w: Warp, m: Mask) -> None:
-        n = w.u[amount].astype(U64)
-        n = n & U64(31) if mode == "wrap" else np.minimum(n, U64(32))
-        both = w.u[high].astype(U64) << U64(32) | w.u[low].astype(U64)
-        value = both << n >> U64(32) if direction == "l" else both >> n
-        np.copyto(w.u[target], value.astype(np.uint32), where=m)
-
-    d.emit(step)
-
-
-def _bit_length(values: Array) -> Array:
-    wide = values.astype(U64)
-    result = np.zeros(wide.shape, dtype=np.int64)
-    for step in (32, 16, 8, 4, 2, 1):
-        upper = wide >> U64(step)
-        some = upper != 0
-        result += np.where(some, step, 0)
-        wide = np.where(some, upper, wide)
-    return result + (wide != 0)
+    if direction not in ("l", "r") or mode not in ("wrap", "clamp"):
+        raise d.unsupported()
+    d.operate(f"shf.{direction}.{mode}", target, low, high, amount)
 
 
 def count_bits(d: Decoder, ins: Instruction) -> None:
     """`popc`, `clz`, `brev`, `bfind`."""
     kind = ins.parts[-1]
-    bits = type_bits(kind) or 32
     family = ins.family
     a = d.source(ins.operands[1], kind)
     target = d.target(ins.operands[0], kind if family == "brev" else "u32")
-    amount = "shiftamt" in ins.parts
-
-    def step(w: Warp, m: Mask) -> None:
-        x = w.u[a]
-        value: Array
-        if family == "brev":
-            raw = x.astype(x.dtype.newbyteorder("<")).view(np.uint8).reshape(32, bits // 8)
-            flipped = np.packbits(np.unpackbits(raw[:, ::-1], axis=1, bitorder="big"), axis=1,
-                                  bitorder="little")  # fmt: skip
-            value = np.ascontiguousarray(flipped).view(x.dtype).reshape(32)
-        elif family == "popc":
-            raw = x.view(np.uint8).reshape(32, bits // 8)
-            value = np.unpackbits(raw, axis=1).sum(axis=1)
-        elif family == "clz":
-            value = bits - _bit_length(x)
-        else:
-            if kind[0] == "s":
-                x = np.where(w.s[a] < 0, ~x, x)
-            position = _bit_length(x) - 1
-            value = np.where(position >= 0, bits - 1 - position, -1) if amount else position
-        np.copyto(w.u[target], value.astype(w.u[target].dtype), where=m)
-
-    d.emit(step)
+    amount = ".shiftamt" if "shiftamt" in ins.parts else ""
+    last = core_kind(kind) if family == "bfind" else str(type_bits(kind))
+    d.operate(f"{family}{amount}.{last}", target, a)
 
 
 def bit_field(d: Decoder, ins: Instruction) -> None:
     """`bfe` and `bfi`."""
     kind = ins.parts[-1]
-    bits = type_bits(kind) or 32
-    insert = ins.family == "bfi"
-    a = d.source(ins.operands[1], kind)
-    base = d.source(ins.operands[2], kind) if insert else a
-    start, length = (d.source(o, "u32") for o in ins.operands[-2:])
-    target = d.target(ins.operands[0], kind)
-    signed = kind[0] == "s"
-
-    def one(x: int, y: int, at: int, count: int) -> int:
-        mask = (1 << bits) - 1
-        if insert:
-            field = ((1 << count) - 1) << at & mask if at < bits else 0
-            return (y & ~field) | (x << at & field)
-        count_in = min(count, max(0, bits - at))
-        value = x >> at & ((1 << count_in) - 1) if count_in else 0
-        if signed and count:
-            sign = x >> min(at + count - 1, bits - 1) & 1
-            if sign:
-                value |= mask & ~((1 << count_in) - 1)
-        return value & mask
-
-    def step(w: Warp, m: Mask) -> None:
-        at, count = w.u[start] & 0xFF, w.u[length] & 0xFF
-        values = [
-            one(int(x), int(y), int(p), int(c))
-            for x, y, p, c in zip(w.u[a], w.u[base], at, count, strict=False)
-        ]
-        np.copyto(w.u[target], np.array(values, dtype=UNSIGNED[bits]), where=m)
-
-    d.emit(step)
+    sources = [d.source(o, kind) for o in ins.operands[1:-2]]
+    sources += [d.source(o, "u32") for o in ins.operands[-2:]]
+    last = type_bits(kind) if ins.family == "bfi" else core_kind(kind)
+    d.operate(f"{ins.family}.{last}", d.target(ins.operands[0], kind), *sources)
 
 
 def bit_mask(d: Decoder, ins: Instruction) -> None:
     """`bmsk` and `szext`."""
-    mode = ins.parts[1]
     a, b = (d.source(o, "u32") for o in ins.operands[1:3])
-    target = d.target(ins.operands[0], "u32")
-    signed = ins.parts[-1] == "s32"
+    kind = "" if ins.family == "bmsk" else f".{core_kind(ins.parts[-1])}"
+    d.operate(f"{ins.family}.{ins.parts[1]}{kind}", d.target(ins.operands[0], "u32"), a, b)
 
-    def step(w: Warp, m: Mask) -> None:
-        x, y = w.u[a].astype(U64), w.u[b].astype(U64)
-        if mode == "wrap":
-            x, y = (x & U64(31) if ins.family == "bmsk" else x), y & U64(31)
-        x_count = np.minimum(x, U64(32))
-        y_count = np.minimum(y, U64(32))
-        one = U64(1)
-        if ins.family == "bmsk":
-            value = ((one << y_count) - one) << x_count
-        else:
-            field = (one << y_count) - one
-            value = x & field
-            if signed:
-                sign = (y_count > 0) & (x >> np.maximum(y_count, one) - one & one != 0)
-                value = np.where(sign, value | ~field, value)
-        np.copyto(w.u[target], (value & U64(0xFFFFFFFF)).astype(np.uint32), where=m)
 
-    d.emit(step)
+# What `prmt` picks by the two lowest bits of its third operand: bytes, lowest first.
+_PICKS = {
+    "f4e": ("0123", "1234", "2345", "3456"),
+    "b4e": ("0765", "1076", "2107", "3210"),
+    "rc8": ("0000", "1111", "2222", "3333"),
+    "ecl": ("0123", "1123", "2223", "3333"),
+    "ecr": ("0000", "0111", "0122", "0123"),
+    "rc16": ("0101", "2323", "0101", "2323"),
+}
 
 
 def permute(d: Decoder, ins: Instruction) -> None:
@@ -156,35 +79,15 @@ def permute(d: Decoder, ins: Instruction) -> None:
     mode = ins.parts[2] if len(ins.parts) > 2 else ""
     a, b, c = (d.source(o, "b32") for o in ins.operands[1:4])
     target = d.target(ins.operands[0], "b32")
-    modes = {
-        "f4e": ([0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6]),
-        "b4e": ([0, 7, 6, 5], [1, 0, 7, 6], [2, 1, 0, 7], [3, 2, 1, 0]),
-        "rc8": ([0] * 4, [1] * 4, [2] * 4, [3] * 4),
-        "ecl": ([0, 1, 2, 3], [1, 1, 2, 3], [2, 2, 2, 3], [3, 3, 3, 3]),
-        "ecr": ([0, 0, 0, 0], [0, 1, 1, 1], [0, 1, 2, 2], [0, 1, 2, 3]),
-        "rc16": ([0, 1, 0, 1], [2, 3, 2, 3], [0, 1, 0, 1], [2, 3, 2, 3]),
-    }
-    if mode and mode not in modes:
-        raise d.unsupported()
-    nibbles = np.arange(4, dtype=np.uint32) * np.uint32(4)
-
-    def step(w: Warp, m: Mask) -> None:
-        both = np.stack([w.u[a], w.u[b]], axis=1).view(np.uint8)
-        selector = w.u[c]
-        if mode:
-            table = np.array(modes[mode], dtype=np.intp)
-            which = table[(selector & np.uint32(3)).astype(np.intp)]
-            picked = np.take_along_axis(both, which, axis=1)
-        else:
-            which = selector[:, None] >> nibbles & np.uint32(15)
-            picked = np.take_along_axis(both, (which & np.uint32(7)).astype(np.intp), axis=1)
-            sign = (which & np.uint32(8)) != 0
-            if sign.any():
-                picked = np.where(sign, np.where(picked >> 7, 255, 0).astype(np.uint8), picked)
-        value = np.ascontiguousarray(picked).view(np.uint32).reshape(32)
-        np.copyto(w.u[target], value, where=m)
-
-    d.emit(step)
+    if mode:
+        if mode not in _PICKS:
+            raise d.unsupported()
+        choice = d.compute("and.32", 32, c, d.slots.constant(32, 3))
+        c = d.slots.constant(32, int(_PICKS[mode][0][::-1], 16))
+        for number, bytes_ in enumerate(_PICKS[mode][1:], 1):
+            chosen = d.compute("eq.u32", 1, choice, d.slots.constant(32, number))
+            c = d.compute("selp.32", 32, d.slots.constant(32, int(bytes_[::-1], 16)), c, chosen)
+    d.operate("prmt", target, a, b, c)
 
 
 def lookup3(d: Decoder, ins: Instruction) -> None:
@@ -192,11 +95,10 @@ def lookup3(d: Decoder, ins: Instruction) -> None:
     boolean = ins.parts[1] if len(ins.parts) == 3 else ""
     if ins.parts[-1] != "b32" or len(ins.parts) > 3 or boolean not in ("", "and", "or"):
         raise d.unsupported()
-    a, b, c = (d.source(o, "b32") for o in ins.operands[1:4])
+    sources = tuple(d.source(o, "b32") for o in ins.operands[1:4])
     immediate = ins.operands[4]
     if not isinstance(immediate, Imm):
         raise d.unsupported()
-    table = immediate.value
     first = ins.operands[0]
     predicate = joined = 0
     if boolean:
@@ -206,19 +108,12 @@ def lookup3(d: Decoder, ins: Instruction) -> None:
         joined = d.source(ins.operands[5], "pred")
         first = first.first
     target = d.target(first, "b32")
-    join: Any = np.logical_and if boolean == "and" else np.logical_or
-
-    def step(w: Warp, m: Mask) -> None:
-        x, y, z = w.u[a], w.u[b], w.u[c]
-        value = np.zeros(32, dtype=np.uint32)
-        for i in range(8):
-            if table >> i & 1:
-                value |= (x if i & 4 else ~x) & (y if i & 2 else ~y) & (z if i & 1 else ~z)
-        if boolean:
-            np.copyto(w.u[predicate], join(value != 0, w.u[joined]), where=m)
-        np.copyto(w.u[target], value, where=m)
-
-    d.emit(step)
+    value = d.slots.new(32)
+    d.steps.append(Operation("lop3", value, sources, immediate.value & 0xFF, True))
+    if boolean:
+        some = d.compute("ne.u32", 1, value, d.slots.constant(32, 0))
+        d.operate(f"{boolean}.1", predicate, some, joined)
+    d.operate("mov.32", target, value)
 
 
 def find_set(d: Decoder, ins: Instruction) -> None:

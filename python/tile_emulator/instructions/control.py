@@ -214,4 +214,4 @@ def nothing(d: Decoder, ins: Instruction) -> None:
 def policy(d: Decoder, ins: Instruction) -> None:
     """`createpolicy`: an opaque value that nothing here looks at."""
     target = d.target(ins.operands[0], "b64")
-    d.emit(lambda w, m: np.copyto(w.u[target], np.uint64(0), where=m))
+    d.operate("mov.64", target, d.slots.constant(64, 0))

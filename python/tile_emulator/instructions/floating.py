@@ -13,92 +13,45 @@ from typing import Any
 import numpy as np
 
 from tile_emulator.instructions import integer
+from tile_emulator.instructions.convert import MODES
 from tile_emulator.instructions.decoder import Decoder
-from tile_emulator.instructions.moves import reader
-from tile_emulator.instructions.rounding import (
-    MODES,
-    add,
-    flush,
-    fma,
-    multiply,
-    round_bf16,
-)
-from tile_emulator.machine.warp import Mask, Warp
 from tile_emulator.ptx.module import Instruction
 from tile_emulator.ptx.types import type_bits
 
 Array = Any
 FLOATS = ("f16", "bf16", "f16x2", "bf16x2", "f32", "f64")
 _NATIVE = ("f32", "f64")
-_NAN = {"f16": np.uint16(0x7FFF), "f32": np.uint32(0x7FFFFFFF)}
-_UINT: dict[str, Any] = {"f16": np.uint16, "f32": np.uint32, "f64": np.uint64}
+_TWICE = ("min", "max")
 
 
-def finish(value: Array, kind: str, modifiers: set[str]) -> Array:
-    """Apply `.ftz`, `.sat`, `.relu`, and give bits with the hardware's NaN."""
-    element = kind.removesuffix("x2")
-    if "ftz" in modifiers:
-        value = flush(value, element)
-    if "sat" in modifiers:
-        zero = value.dtype.type(0)
-        value = np.where(np.isnan(value), zero, np.clip(value, 0, 1)) + zero
-    if "relu" in modifiers:
-        value = np.maximum(value, value.dtype.type(0))
-    if element == "bf16":
-        return round_bf16(value)
-    bits = np.ascontiguousarray(value).view(_UINT[element])
-    nan = _NAN.get(element)
-    if nan is not None:
-        isnan = np.isnan(value)
-        if isnan.any():
-            bits = np.where(isnan, nan, bits)
-    return bits
+def operation(d: Decoder, name: str, mode: str, kind: str) -> str:
+    """Return the name of an operation that rounds; those of 16-bit floats round to nearest."""
+    if kind in _NATIVE:
+        return f"{name}.{mode}"
+    if mode != "rn":
+        raise d.unsupported()
+    return name
 
 
 def emit_float(
-    d: Decoder,
-    ins: Instruction,
-    kind: str,
-    modifiers: set[str],
-    function: Callable[..., Array],
-    count: int,
-) -> None:
-    """Emit `target = function(operands)` for values of type `kind`."""
-    sources = [d.source(o, kind) for o in ins.operands[1 : 1 + count]]
-    target = d.target(ins.operands[0], kind)
-    read = reader(kind)
-    ftz = "ftz" in modifiers
-    element = kind.removesuffix("x2")
-
-    def step(w: Warp, m: Mask) -> None:
-        values = [read(w, s) for s in sources]
-        if ftz:
-            values = [flush(v, element) for v in values]
-        bits = finish(function(*values), kind, modifiers)
-        out = w.u[target]
-        np.copyto(out, bits.view(out.dtype), where=m)
-
-    d.emit(step)
-
-
-def emit_native(
     d: Decoder, ins: Instruction, name: str, kind: str, modifiers: set[str], count: int
 ) -> None:
-    """Emit the operation `name` of the core on `count` operands of f32 or f64."""
+    """Emit the operation `name` of the core on `count` operands."""
     sources = [d.source(o, kind) for o in ins.operands[1 : 1 + count]]
-    emit_native_slots(d, name, kind, modifiers, d.target(ins.operands[0], kind), sources)
+    emit_slots(d, name, kind, modifiers, d.target(ins.operands[0], kind), sources)
 
 
-def emit_native_slots(
+def emit_slots(
     d: Decoder, name: str, kind: str, modifiers: set[str], target: int, sources: list[int]
 ) -> None:
     """The same on slots; `.ftz` takes subnormal operands and results for zeros, `.sat` clamps."""
     width = type_bits(kind) or 32
-    flushes = "ftz" in modifiers and kind == "f32"
+    flushes = "ftz" in modifiers and kind in ("f32", "f16", "f16x2")
     if flushes:
-        sources = [d.compute("flush.f32", 32, source) for source in sources]
-    steps = [f"{name}.{kind}"] * (len(sources) - 1 if name[:3] in ("min", "max") else 1)
-    after = ["flush.f32"] * flushes + [f"sat.{kind}"] * ("sat" in modifiers)
+        sources = [d.compute(f"flush.{kind}", width, source) for source in sources]
+    steps = [f"{name}.{kind}"] * (len(sources) - 1 if name[:3] in _TWICE else 1)
+    after = [f"flush.{kind}"] * flushes
+    after += [f"{clamp}.{kind}" for clamp in ("sat", "relu") if clamp in modifiers]
     if len(steps) > 1:
         sources = [d.compute(steps.pop(), width, *sources[:2]), sources[2]]
     for step in (steps + after)[:-1]:
@@ -135,15 +88,7 @@ def arithmetic(d: Decoder, ins: Instruction) -> None:
         sign(d, ins)
         return
     kind, mode, others = _split(d, ins, {"ftz", "sat"})
-    element = kind.removesuffix("x2")
-    if kind in _NATIVE:
-        emit_native(d, ins, f"{family}.{mode}", kind, others, 2)
-    elif family == "mul":
-        emit_float(d, ins, kind, others, lambda a, b: multiply(a, b, element, mode), 2)
-    elif family == "add":
-        emit_float(d, ins, kind, others, lambda a, b: add(a, b, element, mode), 2)
-    else:
-        emit_float(d, ins, kind, others, lambda a, b: add(a, -b, element, mode), 2)
+    emit_float(d, ins, operation(d, family, mode, kind), kind, others, 2)
 
 
 def sign(d: Decoder, ins: Instruction) -> None:
@@ -169,49 +114,14 @@ def sign(d: Decoder, ins: Instruction) -> None:
 def extreme(d: Decoder, ins: Instruction) -> None:
     """`min` and `max`: -0 is below +0; without `.NaN` a number wins over NaN."""
     kind, _, others = _split(d, ins, {"ftz", "NaN", "xorsign", "abs"})
-    least = ins.family == "min"
-    nan = "NaN" in others
-    xorsign = "xorsign" in others
-    count = len(ins.operands) - 1
-    if kind in _NATIVE:
-        name = ins.family + ".NaN" * nan + ".xorsign" * xorsign
-        emit_native(d, ins, name, kind, others & {"ftz"}, count)
-        return
-
-    def function(*values: Array) -> Array:
-        result = values[0]
-        for value in values[1:]:
-            result = pair(result, value)
-        return result
-
-    def pair(a: Array, b: Array) -> Array:
-        flip = np.signbit(a) != np.signbit(b)
-        if xorsign:
-            a, b = np.abs(a), np.abs(b)
-        if nan:
-            value = np.minimum(a, b) if least else np.maximum(a, b)
-        else:
-            value = np.fmin(a, b) if least else np.fmax(a, b)
-        equal = a == b
-        if equal.any():
-            negative = np.signbit(a) | np.signbit(b) if least else np.signbit(a) & np.signbit(b)
-            value = np.where(equal & (a == 0), np.where(negative, -value.dtype.type(0),
-                             value.dtype.type(0)), value)  # fmt: skip
-        if xorsign:
-            value = np.where(flip, -np.abs(value), np.abs(value))
-        return value
-
-    emit_float(d, ins, kind, others & {"ftz"}, function, count)
+    name = ins.family + ".NaN" * ("NaN" in others) + ".xorsign" * ("xorsign" in others)
+    emit_float(d, ins, name, kind, others & {"ftz"}, len(ins.operands) - 1)
 
 
 def fused(d: Decoder, ins: Instruction) -> None:
     """`fma`, and `mad` of floats, which is the same."""
     kind, mode, others = _split(d, ins, {"ftz", "sat", "relu"})
-    element = kind.removesuffix("x2")
-    if kind in _NATIVE:
-        emit_native(d, ins, f"fma.{mode}", kind, others, 3)
-    else:
-        emit_float(d, ins, kind, others, lambda a, b, c: fma(a, b, c, element, mode), 3)
+    emit_float(d, ins, operation(d, "fma", mode, kind), kind, others, 3)
 
 
 def mad(d: Decoder, ins: Instruction) -> None:
@@ -228,21 +138,7 @@ def division(d: Decoder, ins: Instruction) -> None:
         integer.divide(d, ins)
         return
     kind, mode, others = _split(d, ins, {"ftz", "approx", "full"})
-    emit_native(d, ins, f"div.{mode}", kind, others & {"ftz"}, 2)
-
-
-def _in_f64(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    return lambda a: function(a.astype(np.float64)).astype(a.dtype)
-
-
-_APPROXIMATE: dict[str, Callable[[Array], Array]] = {
-    "rsqrt": _in_f64(lambda a: 1 / np.sqrt(a)),
-    "sin": _in_f64(np.sin),
-    "cos": _in_f64(np.cos),
-    "lg2": _in_f64(np.log2),
-    "ex2": _in_f64(np.exp2),
-    "tanh": _in_f64(np.tanh),
-}
+    emit_float(d, ins, f"div.{mode}", kind, others & {"ftz"}, 2)
 
 
 def unary(d: Decoder, ins: Instruction) -> None:
@@ -251,7 +147,7 @@ def unary(d: Decoder, ins: Instruction) -> None:
     family = ins.family
     flags = others & {"ftz"}
     if family == "sqrt":
-        emit_native(d, ins, f"sqrt.{mode}", kind, flags, 1)
+        emit_float(d, ins, f"sqrt.{mode}", kind, flags, 1)
     elif family == "rcp":
         bits = type_bits(kind) or 32
         one = d.slots.constant(bits, 0x3F800000 if bits == 32 else 0x3FF << 52)
@@ -260,18 +156,9 @@ def unary(d: Decoder, ins: Instruction) -> None:
             whole = d.compute("div.rn.f64", 64, one, source)
             d.operate("and.64", target, whole, d.slots.constant(64, 0xFFFFFFFF << 32))
         else:
-            emit_native_slots(d, f"div.{mode}", kind, flags, target, [one, source])
+            emit_slots(d, f"div.{mode}", kind, flags, target, [one, source])
     else:
-        function = _APPROXIMATE[family]
-        element = kind.removesuffix("x2")
-
-        def apply(a: Array) -> Array:
-            return function(a) if element != "bf16" else function(a.astype(np.float64))
-
-        def narrow_back(a: Array) -> Array:
-            return apply(a).astype(np.float32) if element == "bf16" else apply(a)
-
-        emit_float(d, ins, kind, flags, narrow_back, 1)
+        emit_float(d, ins, family, kind, flags, 1)
 
 
 def copysign(d: Decoder, ins: Instruction) -> None:
@@ -279,7 +166,7 @@ def copysign(d: Decoder, ins: Instruction) -> None:
     kind = ins.parts[-1]
     if kind not in ("f32", "f64"):
         raise d.unsupported()
-    emit_native(d, ins, "copysign", kind, set(), 2)
+    emit_float(d, ins, "copysign", kind, set(), 2)
 
 
 def test_property(d: Decoder, ins: Instruction) -> None:

@@ -16,29 +16,6 @@ from tile_emulator.ptx.types import type_bits
 Array = Any
 
 
-def packed16(d: Decoder, ins: Instruction, function: Any, signed: bool, relu: bool) -> None:
-    """`add`, `min`, `max` of two 16-bit lanes; `.relu` leaves no lane negative."""
-    a, b = (d.source(o, "b32") for o in ins.operands[1:3])
-    target = d.target(ins.operands[0], "b32")
-    dtype = np.int16 if signed else np.uint16
-
-    def step(w: Warp, m: Mask) -> None:
-        value = function(w.u[a].view(dtype), w.u[b].view(dtype))
-        if relu:
-            value = np.maximum(value, dtype(0))
-        np.copyto(w.u[target], value.view(np.uint32), where=m)
-
-    d.emit(step)
-
-
-_PACKED: dict[str, Any] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "min": np.minimum,
-    "max": np.maximum,
-}
-
-
 def simple(d: Decoder, ins: Instruction) -> None:
     """`add`, `sub`, `min`, `max`, with `.sat`; carries are kept for `addc`."""
     # NVIDIA's headers write `.relu` behind the type as well: `max.s16x2.relu`.
@@ -53,14 +30,20 @@ def simple(d: Decoder, ins: Instruction) -> None:
     if not all(allowed.get(m) for m in modifiers):
         raise d.unsupported()
     if kind.endswith("x2"):
-        packed16(d, ins, _PACKED[ins.family], kind[0] == "s", "relu" in modifiers)
+        a, b = (d.source(o, "b32") for o in ins.operands[1:3])
+        target = d.target(ins.operands[0], "b32")
+        if "relu" not in modifiers:
+            d.operate(f"{ins.family}.{kind}", target, a, b)
+            return
+        least = d.compute(f"{ins.family}.{kind}", 32, a, b)
+        d.operate(f"max.{kind}", target, least, d.slots.constant(32, 0))
         return
     a, b = (d.source(o, kind) for o in ins.operands[1:3])
     target = d.target(ins.operands[0], kind)
     if "cc" in modifiers:
         from tile_emulator.instructions.carry import emit_carry
 
-        emit_carry(d, ins, lambda w: w.u[a], lambda w: w.u[b], target, kind)
+        emit_carry(d, ins, a, b, target, kind)
         return
     bits = type_bits(kind)
     if "sat" in modifiers:
@@ -92,7 +75,6 @@ def multiply(d: Decoder, ins: Instruction) -> None:
 def multiply24(d: Decoder, ins: Instruction) -> None:
     """`mul24` and `mad24`: half of a 48-bit product, and what is added to it."""
     mode, kind = ins.parts[1], ins.parts[-1]
-    signed = kind[0] == "s"
     saturate = ins.parts[2:-1] == ("sat",)
     if mode not in ("lo", "hi") or (ins.parts[2:-1] and not saturate):
         raise d.unsupported()
@@ -101,21 +83,20 @@ def multiply24(d: Decoder, ins: Instruction) -> None:
     slots = [d.source(o, kind) for o in ins.operands[1:]]
     target = d.target(ins.operands[0], kind)
 
-    def value24(values: Array) -> Array:
-        wide = values.astype(np.int64) & 0xFFFFFF
-        return np.where(wide >> 23, wide - (1 << 24), wide) if signed else wide
+    bits = d.slots.constant(32, 8)
 
-    def step(w: Warp, m: Mask) -> None:
-        result = value24(w.u[slots[0]]) * value24(w.u[slots[1]])
-        if mode == "hi":
-            result = result >> 16
-        if len(slots) > 2:
-            result = result + (w.s if signed else w.u)[slots[2]].astype(np.int64)
-        if saturate:
-            result = np.clip(result, -(2**31), 2**31 - 1)
-        np.copyto(w.u[target], result.astype(np.uint32), where=m)
+    def value24(slot: int) -> int:
+        top = d.compute("shl.32", 32, slot, bits)
+        return d.compute(f"shr.{core_kind(kind)}", 32, top, bits)
 
-    d.emit(step)
+    letter = kind[0]
+    result = d.compute(f"mul.wide.{letter}32", 64, value24(slots[0]), value24(slots[1]))
+    if mode == "hi":
+        result = d.compute(f"shr.{letter}64", 64, result, d.slots.constant(32, 16))
+    if len(slots) > 2:
+        wide = d.compute(f"cvt.{letter}64.{letter}32", 64, slots[2])
+        result = d.compute("add.64", 64, result, wide)
+    d.operate("cvt.sat.s32.s64" if saturate else "cvt.u32.u64", target, result)
 
 
 def multiply_add(d: Decoder, ins: Instruction) -> None:
@@ -159,35 +140,30 @@ def sum_of_differences(d: Decoder, ins: Instruction) -> None:
     kind = ins.parts[-1]
     a, b, c = (d.source(o, kind) for o in ins.operands[1:4])
     target = d.target(ins.operands[0], kind)
-    signed = kind[0] == "s"
-
-    def step(w: Warp, m: Mask) -> None:
-        view = w.s if signed else w.u
-        x, y = view[a], view[b]
-        np.add(view[c], np.where(x < y, y - x, x - y), out=view[target], where=m)
-
-    d.emit(step)
+    bits, typed = type_bits(kind) or 32, core_kind(kind)
+    most, least = (d.compute(f"{name}.{typed}", bits, a, b) for name in ("max", "min"))
+    distance = d.compute(f"sub.{bits}", bits, most, least)
+    d.operate(f"add.{bits}", target, distance, c)
 
 
 def dot_product(d: Decoder, ins: Instruction) -> None:
     """`dp4a` and `dp2a`."""
     kind_a, kind_b = ins.parts[-2], ins.parts[-1]
-    four = ins.family == "dp4a"
     upper = "hi" in ins.parts
     a, b, c = (d.source(o, "b32") for o in ins.operands[1:4])
     target = d.target(ins.operands[0], "b32")
     types: dict[str, Any] = {"s32": np.int8, "u32": np.uint8}
     if not {kind_a, kind_b} <= types.keys():
         raise d.unsupported()
+    if ins.family == "dp4a":
+        d.operate(f"dp4a.{kind_a}.{kind_b}", target, a, b, c)
+        return
     halves: dict[str, Any] = {"s32": np.int16, "u32": np.uint16}
 
     def step(w: Warp, m: Mask) -> None:
         y = w.u[b].view(types[kind_b]).reshape(32, 4).astype(np.int64)
-        if four:
-            x = w.u[a].view(types[kind_a]).reshape(32, 4).astype(np.int64)
-        else:
-            x = w.u[a].view(halves[kind_a]).reshape(32, 2).astype(np.int64)
-            y = y[:, 2:] if upper else y[:, :2]
+        x = w.u[a].view(halves[kind_a]).reshape(32, 2).astype(np.int64)
+        y = y[:, 2:] if upper else y[:, :2]
         value = (x * y).sum(axis=1) + w.u[c].astype(np.int64)
         np.copyto(w.u[target], (value & 0xFFFFFFFF).astype(np.uint32), where=m)
 

@@ -305,7 +305,7 @@ def reduce(d: Decoder, ins: Instruction) -> None:
 def active_mask(d: Decoder, ins: Instruction) -> None:
     """`activemask`: the lanes that are together here."""
     target = d.target(ins.operands[0], "b32")
-    d.emit(lambda w, m: np.copyto(w.u[target], np.uint32(bits_of(m)), where=m))
+    d.operate("activemask", target)
 
 
 def elect(d: Decoder, ins: Instruction) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.program import Access
 from tile_emulator.machine import access
@@ -15,8 +13,7 @@ from tile_emulator.machine.fences import STRONG, STRONG_WIDE, WEAK
 from tile_emulator.machine.memory import (
     LOCAL_WINDOW,
     SHARED_WINDOW,
-    WINDOW_MASK,
-    WINDOW_SHIFT,
+    WINDOW_BITS,
 )
 from tile_emulator.machine.warp import Mask, Warp, bits_of
 from tile_emulator.ptx.module import Instruction, Operand, Sink, Vec
@@ -36,7 +33,6 @@ SPACES = {
 _SEMANTICS = {"weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio"}
 _SCOPES = {"cta", "cluster", "gpu", "sys"}
 _CACHE = {"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc"}
-_SHIFT = np.uint64(RANK_SHIFT)
 
 
 @dataclass
@@ -151,13 +147,12 @@ def convert_address(d: Decoder, ins: Instruction) -> None:
     elif space == "local":
         window = LOCAL_WINDOW
     if not window or kind == "u32":
-        d.emit(lambda w, m: np.copyto(w.u[target], w.u[source], where=m))
+        d.operate(f"mov.{type_bits(kind)}", target, source)
     elif to:
-        d.emit(lambda w, m: np.bitwise_and(w.u[source], WINDOW_MASK, out=w.u[target], where=m))
+        d.operate("and.64", target, source, d.slots.constant(64, (1 << WINDOW_BITS) - 1))
     else:
         # Not a sum: LLVM converts the address of a local variable twice.
-        bits = np.uint64(window)
-        d.emit(lambda w, m: np.bitwise_or(w.u[source], bits, out=w.u[target], where=m))
+        d.operate("or.64", target, source, d.slots.constant(64, window))
 
 
 def is_space(d: Decoder, ins: Instruction) -> None:
@@ -166,16 +161,19 @@ def is_space(d: Decoder, ins: Instruction) -> None:
     source = d.source(ins.operands[1], "u64")
     target = d.target(ins.operands[0], "pred")
     number = {"shared": 1, "local": 2, "param": 3}.get(space.partition("::")[0], 0)
-    own_only = space in ("shared", "shared::cta")
+    window = d.compute("shr.u64", 64, source, d.slots.constant(32, WINDOW_BITS))
+    inside = d.compute("eq.u64", 1, window, d.slots.constant(64, number))
+    if space in ("shared", "shared::cta"):
+        own = d.slots.special_register("%cluster_ctarank", 32)
+        inside = d.compute("and.1", 1, inside, d.compute("eq.u32", 1, rank_of(d, source), own))
+    d.operate("mov.1", target, inside)
 
-    def step(w: Warp, m: Mask) -> None:
-        addresses = w.u[source]
-        inside = (addresses >> WINDOW_SHIFT) == np.uint64(number)
-        if own_only and number == 1:
-            inside &= (addresses & np.uint64(0xFFFFFFFF)) >> _SHIFT == np.uint64(w.cta.rank)
-        np.copyto(w.u[target], inside, where=m)
 
-    d.emit(step)
+def rank_of(d: Decoder, address: int) -> int:
+    """Return a slot with the CTA that a shared address says, of 32 or 64 bits."""
+    if d.slots.widths[address] == 64:
+        address = d.compute("cvt.u32.u64", 32, address)
+    return d.compute("shr.u32", 32, address, d.slots.constant(32, RANK_SHIFT))
 
 
 def map_address(d: Decoder, ins: Instruction) -> None:
@@ -187,30 +185,21 @@ def map_address(d: Decoder, ins: Instruction) -> None:
     source = d.source(ins.operands[1], kind)
     rank = d.source(ins.operands[2], "u32")
     target = d.target(ins.operands[0], kind)
-    keep = (1 << RANK_SHIFT) - 1
-    top = SHARED_WINDOW if generic else 0
-
-    def step(w: Warp, m: Mask) -> None:
-        # A rank outside of the cluster is an error only where the address is used: compilers
-        # compute addresses ahead of the branch that needs them.
-        dtype = w.u[target].dtype.type
-        ranks = np.minimum(w.u[rank], np.uint32(NO_RANK)).astype(dtype)
-        value = (w.u[source] & dtype(keep)) | (ranks << dtype(RANK_SHIFT))
-        if top:
-            value |= dtype(top)
-        np.copyto(w.u[target], value, where=m)
-
-    d.emit(step)
+    bits = type_bits(kind) or 32
+    # A rank outside of the cluster is an error only where the address is used: compilers
+    # compute addresses ahead of the branch that needs them.
+    rank = d.compute("min.u32", 32, rank, d.slots.constant(32, NO_RANK))
+    if bits == 64:
+        rank = d.compute("cvt.u64.u32", 64, rank)
+    top = d.compute(f"shl.{bits}", bits, rank, d.slots.constant(32, RANK_SHIFT))
+    if generic:
+        top = d.compute("or.64", 64, top, d.slots.constant(64, SHARED_WINDOW))
+    offset = d.compute(f"and.{bits}", bits, source, d.slots.constant(bits, (1 << RANK_SHIFT) - 1))
+    d.operate(f"or.{bits}", target, offset, top)
 
 
 def get_rank(d: Decoder, ins: Instruction) -> None:
     """`getctarank`: the CTA whose shared memory an address is in."""
-    kind = ins.parts[-1]
-    source = d.source(ins.operands[1], kind)
+    source = d.source(ins.operands[1], ins.parts[-1])
     target = d.target(ins.operands[0], "u32")
-
-    def step(w: Warp, m: Mask) -> None:
-        value = (w.u[source].astype(np.uint64) & np.uint64(0xFFFFFFFF)) >> _SHIFT
-        np.copyto(w.u[target], value.astype(np.uint32), where=m)
-
-    d.emit(step)
+    d.operate("mov.32", target, rank_of(d, source))

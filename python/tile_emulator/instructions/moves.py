@@ -3,15 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.program import Operation
-from tile_emulator.instructions.rounding import bf16_to_f32, flush
-from tile_emulator.machine.warp import Mask, Warp
 from tile_emulator.ptx.module import Instruction, Operand, Pair
 from tile_emulator.ptx.types import type_bits
 
@@ -45,39 +41,13 @@ def select_sign(d: Decoder, ins: Instruction) -> None:
     a, b = (d.source(o, kind) for o in ins.operands[1:3])
     c = d.source(ins.operands[3], by)
     target = d.target(ins.operands[0], kind)
-    read = flushing_reader(by, "ftz" in ins.parts)
-
-    def step(w: Warp, m: Mask) -> None:
-        np.copyto(w.u[target], np.where(read(w, c) >= 0, w.u[a], w.u[b]), where=m)
-
-    d.emit(step)
+    if "ftz" in ins.parts and by == "f32":
+        c = d.compute("flush.f32", 32, c)
+    positive = d.compute(f"ge.{by}", 1, c, d.slots.constant(32, 0))
+    d.operate(f"selp.{type_bits(kind)}", target, a, b, positive)
 
 
 _BOOLEAN = ("and", "or", "xor")
-
-
-def reader(kind: str) -> Callable[[Warp, int], Array]:
-    """Return a function that reads a slot as numbers of type `kind`."""
-    if kind == "bf16":
-        return lambda w, slot: bf16_to_f32(w.u[slot])
-    if kind == "bf16x2":
-        return lambda w, slot: bf16_to_f32(w.u[slot].view(np.uint16))
-    if kind == "f16x2":
-        return lambda w, slot: w.u[slot].view(np.float16)
-    if kind[0] == "f":
-        return lambda w, slot: w.f[slot]
-    if kind[0] == "s":
-        return lambda w, slot: w.s[slot]
-    return lambda w, slot: w.u[slot]
-
-
-def flushing_reader(kind: str, ftz: bool) -> Callable[[Warp, int], Array]:
-    """Return a `reader` that replaces subnormals by zeros of their sign where `ftz` is given."""
-    read = reader(kind)
-    if not ftz:
-        return read
-    element = kind.removesuffix("x2")
-    return lambda w, slot: flush(read(w, slot), element)
 
 
 def compare(d: Decoder, operator: str, kind: str, operands: Sequence[Operand], ftz: bool) -> int:
@@ -158,18 +128,27 @@ def halves(
     d: Decoder, operator: str, kind: str, operands: Sequence[Operand], ftz: bool
 ) -> list[int]:
     """Emit a comparison of 16-bit floats as one of f32; returns a predicate for each half."""
-    a, b = (d.source(o, kind) for o in operands)
-    read = flushing_reader(kind, ftz)
     count = 2 if kind.endswith("x2") else 1
-    wide = [(d.slots.new(32), d.slots.new(32)) for _ in range(count)]
+    element = kind.removesuffix("x2")
+    wide: list[list[int]] = [[] for _ in range(count)]
+    for operand in operands:
+        source = d.source(operand, kind)
+        if ftz and element == "f16":
+            source = d.compute(f"flush.{kind}", 16 * count, source)
+        for number in range(count):
+            half = source
+            if count == 2:
+                half = d.slots.new(16)
+                d.steps.append(Operation("extract.32.16", half, (source,), number, True))
+            wide[number].append(widened(d, half, element)[0])
+    return [d.compute(f"{operator}.f32", 1, *pair) for pair in wide]
 
-    def widen(w: Warp, m: Mask) -> None:
-        for number, slots in enumerate(wide):
-            for source, slot in zip((a, b), slots, strict=True):
-                w.f[slot][:] = read(w, source)[number::count]
 
-    d.emit(widen)
-    return [d.compute(f"{operator}.f32", 1, *slots) for slots in wide]
+def widened(d: Decoder, source: int, kind: str) -> tuple[int, str]:
+    """Return a slot that holds a 16-bit float as f32, and its type; others stay as they are."""
+    if not is_half(kind):
+        return source, kind
+    return d.compute(f"widen.{kind}", 32, source), "f32"
 
 
 def logic(d: Decoder, ins: Instruction) -> None:

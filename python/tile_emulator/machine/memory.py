@@ -21,8 +21,10 @@ SHARED_WINDOW = 1 << 56
 LOCAL_WINDOW = 2 << 56
 PARAM_WINDOW = 3 << 56
 FUNCTIONS = 4 << 56
-WINDOW_SHIFT = np.uint64(56)
-WINDOW_MASK = np.uint64((1 << 56) - 1)
+# The window is above these bits.
+WINDOW_BITS = 56
+WINDOW_SHIFT = np.uint64(WINDOW_BITS)
+WINDOW_MASK = np.uint64((1 << WINDOW_BITS) - 1)
 
 
 class Segment:

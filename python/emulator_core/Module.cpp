@@ -593,6 +593,23 @@ NB_MODULE(_tile_emulator, m) {
           nb::arg("warp"), nb::arg("lane"), nb::arg("place"), nb::arg("values"),
           nb::arg("line"), "Check and record that a lane writes these bytes.")
       .def(
+          "read",
+          [](Core &self, Warp &warp, const std::vector<int> &lanes,
+             const std::vector<int64_t> &places, int nbytes, int line) {
+            Accesses accesses;
+            accesses.nbytes = nbytes;
+            accesses.line = line;
+            for (size_t i = 0; i < std::min<size_t>(lanes.size(), LANES); ++i) {
+              accesses.lanes[i] = static_cast<uint8_t>(lanes[i]);
+              accesses.places[i] = places[i];
+              ++accesses.count;
+            }
+            self.read(warp, accesses);
+          },
+          nb::arg("warp"), nb::arg("lanes"), nb::arg("places"),
+          nb::arg("nbytes"), nb::arg("line"),
+          "Check and record that lanes read the bytes at `places`.")
+      .def(
           "begin_barrier",
           [](Core &self, MBarrier &barrier) {
             self.barriers[barrier.place] = &barrier;

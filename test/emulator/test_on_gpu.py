@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The correct kernels write the same bytes on a GPU as on the emulator."""
 
+import numpy as np
 import pytest
 from cuda_device import CudaDevice
 from faults.kernels import KERNELS, Kernel, launch, run
+from matrix_fragments import Shape, fragment_a, fragment_b, fragment_c, product, values
 from tensor_kernels import contents, draw, expected, kernel, move
+from test_matrices import all_forms, mma
 
 
 @pytest.mark.gpu
@@ -32,3 +35,24 @@ def test_the_same_boxes(op: str | None, pytestconfig: pytest.Config) -> None:
             text = kernel(case.rank, case.place, case.box_bytes, op)
             got = move(device, case, text, device.encode_tiled, tensor, buffer)
             assert got == expected(case, op, tensor, buffer), case
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("form", all_forms(), ids=lambda form: "-".join(map(str, form)))
+def test_the_same_products(form: tuple[Shape, str, str, str, str]) -> None:
+    shape, to, a_kind, b_kind, c_kind = form
+    m, n, k = shape
+    a, b, c = values(a_kind, (m, k), 1), values(b_kind, (k, n), 2), values(c_kind, (m, n), 3)
+    wanted = fragment_c(shape, to, product(a, b, c))
+    given = [
+        fragment_a(shape, a_kind, a), fragment_b(shape, b_kind, b), fragment_c(shape, c_kind, c),
+        np.zeros_like(wanted),
+    ]  # fmt: skip
+    with CudaDevice() as device:
+        pointers = [device.alloc(array.nbytes) for array in given]
+        for pointer, array in zip(pointers, given, strict=True):
+            device.write(pointer, array.tobytes())
+        arguments = [pointer.to_bytes(8, "little") for pointer in pointers]
+        device.launch(mma(*form), "k", grid=1, block=32, args=arguments)
+        got = np.frombuffer(device.read(pointers[3], wanted.nbytes), wanted.dtype)
+    assert (got == wanted).all()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from tile_emulator.instructions.decoder import Decoder
+from tile_emulator.instructions.formats import FLOATS8, convert8
 from tile_emulator.instructions.moves import core_kind, widened
 from tile_emulator.instructions.program import Operation
 from tile_emulator.ptx.module import Instruction
@@ -21,6 +22,9 @@ def convert(d: Decoder, ins: Instruction) -> None:
         pack(d, ins)
         return
     to, kind = parts[-2], parts[-1]
+    if {to.removesuffix("x2"), kind.removesuffix("x2")} & set(FLOATS8):
+        convert8(d, ins)
+        return
     modifiers = set(parts[:-2])
     mode = next((p for p in parts[:-2] if p in MODES or p in _TO_INTEGER or p == "rna"), "")
     if to in ("f16x2", "bf16x2"):

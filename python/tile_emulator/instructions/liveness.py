@@ -54,7 +54,7 @@ def loaded_registers(function: Function) -> set[str]:
         if not ins.operands:
             continue
         results = _names(ins.operands[0])
-        if ins.family in ("ld", "ldu", "atom"):
+        if ins.family in ("ld", "ldu", "ldmatrix", "atom"):
             if not _ELSEWHERE.intersection(ins.parts):
                 found.update(results)
         elif _is_result(ins, ins.operands[0]):

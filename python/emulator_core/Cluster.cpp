@@ -127,6 +127,29 @@ ClockPtr Cluster::release(const Warp &warp, uint32_t bits) {
   return result;
 }
 
+void Cluster::orderLanes(Warp &warp, uint32_t bits, uint32_t rows) {
+  if (warp.groups.size() > 1 || bits != warp.live) {
+    acquire(warp, bits, keep(*release(warp, bits), rows));
+    return;
+  }
+  // All know the same, and learn of each other alone.
+  ClockPtr known = keep(*warp.groups[0].clock, (1 << ROWS) - 1);
+  for (int lane = 0; lane < LANES_OF_WARP; ++lane) {
+    if (!(bits >> lane & 1))
+      continue;
+    int thread = warp.thread0 + lane;
+    for (Row number : {SEEN, VISIBLE, CAUSED, READ})
+      if (rows >> number & 1)
+        known->row(number)[thread] = epoch[thread];
+    if (rows >> FENCED & 1) {
+      uint32_t &own = known->row(FENCED)[thread];
+      own = std::max(own, fenced[thread]);
+    }
+    ++epoch[thread];
+  }
+  warp.setClock(bits, std::move(known));
+}
+
 void Cluster::proxyFence(Warp &warp, uint32_t bits) {
   std::vector<Warp::Group> before = warp.groups;
   for (const Warp::Group &group : before) {

@@ -83,6 +83,8 @@ public:
   std::vector<uint8_t> local;
   // Whether a fence has something to hand over to strong stores that follow.
   bool fenced = false;
+  // Fragments that wait for lanes at an instruction of the warp.
+  int meetings = 0;
   // What each strong load found last, and where.
   std::unordered_map<const void *, std::vector<uint8_t>> found;
 };
@@ -121,6 +123,8 @@ public:
   void acquire(Warp &warp, uint32_t bits, const ClockPtr &clock);
   // What the threads know, themselves included; their epoch ends.
   ClockPtr release(const Warp &warp, uint32_t bits);
+  // Lets the threads know of each other what `rows` say.
+  void orderLanes(Warp &warp, uint32_t bits, uint32_t rows);
   // `fence.proxy.async`.
   void proxyFence(Warp &warp, uint32_t bits);
 

@@ -4,6 +4,7 @@
 // no operation for is a step or a control in Python, which the loop calls.
 #include "Access.h"
 #include "Cluster.h"
+#include "Exchange.h"
 #include "Operations.h"
 
 #include <algorithm>
@@ -93,6 +94,8 @@ struct Block {
   // meet again at `meet`.
   bool branches = false, negated = false;
   int predicate = -1, target = 0, meet = 0;
+  // What `control` does where no lanes are missing.
+  std::shared_ptr<Exchange> exchange;
 };
 
 class Code {
@@ -283,6 +286,11 @@ std::tuple<int, int> Code::run(nb::handle warp, nb::handle fragment,
         break;
       }
     } else if (block.control.is_none()) {
+      run.go(block.next);
+    } else if (block.exchange && run.state.meetings == 0 &&
+               block.exchange->isWhole(run.state, lanes)) {
+      run.come(block.at);
+      block.exchange->act(run.state, lanes);
       run.go(block.next);
     } else {
       run.come(block.at);
@@ -549,6 +557,9 @@ NB_MODULE(_tile_emulator, m) {
       .def("release", &Core::release, nb::arg("warp"), nb::arg("bits"),
            "Return what the threads `bits` know, themselves included; their "
            "epoch ends.")
+      .def("order_lanes", &Core::orderLanes, nb::arg("warp"), nb::arg("bits"),
+           nb::arg("rows"),
+           "Let the threads `bits` know of each other what `rows` say.")
       .def("proxy_fence", &Core::proxyFence, nb::arg("warp"), nb::arg("bits"),
            "What the threads know becomes known to the async proxy.")
       .def("acquire", &Core::acquire, nb::arg("warp"), nb::arg("bits"),
@@ -834,6 +845,8 @@ NB_MODULE(_tile_emulator, m) {
           nb::arg("live"), nb::arg("local_bytes"))
       .def_ro("thread0", &Warp::thread0)
       .def_rw("live", &Warp::live)
+      .def_rw("meetings", &Warp::meetings,
+              "Counts fragments that wait for lanes at an instruction.")
       .def_rw("has_fence", &Warp::fenced,
               "Whether a fence hands something over to strong stores.")
       .def("local_memory",
@@ -871,6 +884,40 @@ NB_MODULE(_tile_emulator, m) {
       .def(nb::init<>())
       .def_rw("steps", &Counter::steps);
 
+  nb::class_<Exchange>(m, "Exchange",
+                       "What lanes of a warp give each other at once.")
+      .def(nb::new_([](const std::string &name, int members, int target,
+                       bool targetIsPredicate, int predicate,
+                       const std::vector<int> &sources, uint32_t rows) {
+             auto exchange = std::make_shared<Exchange>();
+             if (!name.empty()) {
+               exchange->function = findExchange(name);
+               if (!exchange->function)
+                 throw nb::key_error(name.c_str());
+             }
+             exchange->members = members;
+             exchange->target = target;
+             exchange->targetIsPredicate = targetIsPredicate;
+             exchange->predicate = predicate;
+             exchange->sources = sources;
+             exchange->rows = rows;
+             return exchange;
+           }),
+           nb::arg("name"), nb::arg("members"), nb::arg("target"),
+           nb::arg("target_is_predicate"), nb::arg("predicate"),
+           nb::arg("sources"), nb::arg("rows"))
+      .def(
+          "act",
+          [](const Exchange &self, Warp &warp, Registers &registers,
+             uint32_t bits) {
+            Lanes lanes;
+            lanes.registers = registers.data.get();
+            lanes.setActive(bits);
+            self.act(warp, lanes);
+          },
+          nb::arg("warp"), nb::arg("registers"), nb::arg("bits"),
+          "Let the lanes `bits` take part.");
+
   nb::class_<Code>(m, "Code", nb::type_slots(slots), "A decoded program.")
       .def(
           "__init__",
@@ -905,6 +952,13 @@ NB_MODULE(_tile_emulator, m) {
           nb::arg("target"), nb::arg("predicate"), nb::arg("negated"),
           nb::arg("meet"),
           "End the block with a branch: always taken where `predicate` is -1.")
+      .def(
+          "exchange",
+          [](Code &self, std::shared_ptr<Exchange> exchange) {
+            self.blocks.back().exchange = std::move(exchange);
+          },
+          nb::arg("exchange"),
+          "Say what the control of the block does where no lanes are missing.")
       .def(
           "step",
           [](Code &self, nb::object step) {

@@ -181,7 +181,7 @@ def _decode_function(d: Decoder) -> None:
 
     def close(targets: list[int] | None, falls: bool) -> Block:
         nonlocal steps, count
-        block = Block(tuple(steps), None, 0, count, False, last)
+        block = Block(tuple(steps), None, 0, count, at=last)
         d.blocks.append(block)
         edges.append((len(d.blocks) - 1, targets, falls))
         steps, count = [], 0
@@ -212,6 +212,7 @@ def _decode_function(d: Decoder) -> None:
         references.extend(d.references)
         block = close(d.targets, d.falls_through)
         block.control, block.blocking = control, d.control_blocking
+        block.exchange = d.exchange
         meets.extend((meet, len(d.blocks) - 1) for meet in d.meets)
         if steps:
             steps = []
@@ -222,7 +223,7 @@ def _decode_function(d: Decoder) -> None:
             first_block[len(body)] = len(d.blocks)
         close(None, True)
     exit_pc = len(d.blocks)
-    d.blocks.append(Block((), return_control(function.is_entry), 0, 0, False, last))
+    d.blocks.append(Block((), return_control(function.is_entry), at=last))
     first_block.setdefault(len(body), exit_pc)
     successors: list[list[int]] = []
     for number, targets, falls in edges:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tile_emulator._tile_emulator import has_operation
+from tile_emulator._tile_emulator import Exchange, has_operation
 from tile_emulator.errors import PTXError
 from tile_emulator.instructions.liveness import loaded_registers
 from tile_emulator.instructions.program import Access, Block, Body, Branch, Operation
@@ -86,6 +86,7 @@ class Decoder:
         self.visible = False
         self.control_step: Control | Branch | None = None
         self.control_blocking = False
+        self.exchange: Exchange | None = None
         self.targets: list[int] | None = None
         self.falls_through = True
         self.meets: list[list[int]] = []
@@ -296,7 +297,7 @@ class Decoder:
         self.ins = ins
         self.steps, self.before, self.after = [], [], []
         self.visible = False
-        self.control_step, self.control_blocking = None, False
+        self.control_step, self.control_blocking, self.exchange = None, False, None
         self.targets, self.falls_through = None, True
 
     def decode(self, ins: Instruction) -> Body:

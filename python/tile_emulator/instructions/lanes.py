@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tile_emulator._tile_emulator import Exchange
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.machine.warp import (
@@ -29,33 +30,25 @@ from tile_emulator.machine.warp import (
     lanes_of,
     mask_of,
 )
-from tile_emulator.order.clock import ONLY_CAUSED, READ_OVER
+from tile_emulator.order.clock import EVERYTHING, ONLY_CAUSED, READ_OVER
 from tile_emulator.ptx.module import Instruction, Operand, Pair, Reg, Sink
 
 Array = Any
 Together = Callable[[Warp, Mask, int], None]
 
 
-def order_lanes(w: Warp, bits: int) -> None:
-    """Let the lanes know each other's past."""
-    cluster = w.cta.cluster
-    cluster.acquire(w, bits, cluster.release(w, bits))
-
-
-def order_execution(w: Warp, bits: int, loaded: bool) -> None:
-    """Let the lanes know that the others have come here; no memory access is ordered by that.
-
-    But for loads, where the lanes exchange values that depend on them: who has the value knows that
-    the load is over.
-    """
-    cluster = w.cta.cluster
-    rows = READ_OVER if loaded else ONLY_CAUSED
-    cluster.acquire(w, bits, cluster.release(w, bits).kept(rows))
-
-
 def exchanges_loads(d: Decoder, source: Operand) -> bool:
     """Tell whether lanes give each other what they have loaded from shared memory."""
     return not d.strict and isinstance(source, Reg) and source.name in d.loaded
+
+
+def rows_of(loaded: bool) -> int:
+    """Return what lanes that exchange values learn of each other.
+
+    That the others have come there; no memory access is ordered by that, but for loads where values
+    depend on them: who has the value knows that the load is over.
+    """
+    return READ_OVER if loaded else ONLY_CAUSED
 
 
 class Meeting:
@@ -67,10 +60,39 @@ class Meeting:
         self.done = False
 
 
-def together(
-    d: Decoder, ins: Instruction, members: int, act: Together, any_pc: bool = False
+def exchange(
+    d: Decoder,
+    ins: Instruction,
+    name: str,
+    members: int,
+    rows: int,
+    sources: list[int],
+    target: int = -1,
+    predicate: int = -1,
+    any_pc: bool = False,
 ) -> None:
-    """Emit a step that calls `act(warp, lanes, mask)` once all lanes of the mask are there."""
+    """Emit the exchange `name` of the core between all lanes of a mask."""
+    is_predicate = target >= 0 and d.slots.widths[target] == 1
+    done = Exchange(name, members, target, is_predicate, predicate, sources, rows)
+
+    def act(w: Warp, m: Mask, mask: int) -> None:
+        done.act(w, w.registers, bits_of(m))
+
+    together(d, ins, members, act, any_pc, done)
+
+
+def together(
+    d: Decoder,
+    ins: Instruction,
+    members: int,
+    act: Together,
+    any_pc: bool = False,
+    whole: Exchange | None = None,
+) -> None:
+    """Emit a step that calls `act(warp, lanes, mask)` once all lanes of the mask are there.
+
+    The core does `whole` itself where they are from the start.
+    """
     place = "any" if any_pc else id(ins)
     meet = d.meet()
 
@@ -96,17 +118,20 @@ def together(
                 meeting = w.keep[key] = Meeting(mask)
             meeting.here |= bits
             w.keep[own] = meeting
+            w.meetings += 1
         if not meeting.done and meeting.mask & w.live & ~meeting.here == 0:
             act(w, mask_of(meeting.here & w.live), meeting.mask)
             meeting.done = True
             w.wake_lanes()
         if meeting.done:
             del w.keep[own]
+            w.meetings -= 1
             return NEXT
         fragment.wait = LaneWait(meeting.mask, ins.opcode)
         return BLOCKED
 
     d.control(step)
+    d.exchange = whole if ins.guard is None else None
 
 
 def groups_by_mask(masks: Array, bits: int) -> dict[int, int]:
@@ -147,7 +172,7 @@ def check_masks(groups: dict[int, int], bits: int, opcode: str) -> None:
 def warp_barrier(d: Decoder, ins: Instruction) -> None:
     """`bar.warp.sync`: the only one of these instructions that orders memory."""
     members = d.source(ins.operands[0], "b32")
-    together(d, ins, members, lambda w, m, mask: order_lanes(w, bits_of(m)), any_pc=True)
+    exchange(d, ins, "", members, EVERYTHING, [], any_pc=True)
 
 
 def shuffle(d: Decoder, ins: Instruction) -> None:
@@ -156,7 +181,7 @@ def shuffle(d: Decoder, ins: Instruction) -> None:
         raise d.unsupported()
     mode = ins.parts[2]
     first = ins.operands[0]
-    predicate = None
+    predicate = -1
     if isinstance(first, Pair):
         predicate = d.target(first.second, "pred")
         first = first.first
@@ -166,54 +191,10 @@ def shuffle(d: Decoder, ins: Instruction) -> None:
     offset = d.source(ins.operands[2], "b32")
     control = d.source(ins.operands[3], "b32")
     members = d.source(ins.operands[4], "b32")
-    lanes = np.arange(LANES, dtype=np.int64)
-
-    def act(w: Warp, m: Mask, mask: int) -> None:
-        b, c = w.u[offset].astype(np.int64) & 31, w.u[control].astype(np.int64)
-        segment = c >> 8 & 31
-        clamp = c & 31
-        limit = (lanes & segment) | (clamp & ~segment)
-        low = lanes & segment
-        if mode == "up":
-            other = lanes - b
-            inside = other >= limit
-        elif mode == "down":
-            other = lanes + b
-            inside = other <= limit
-        elif mode == "bfly":
-            other = lanes ^ b
-            inside = other <= limit
-        else:
-            other = low | (b & ~segment)
-            inside = other <= limit
-        other = np.where(inside, other, lanes)
-        check_sources(inside, other, m, ins.opcode)
-        value = w.u[source][other & 31]
-        order_execution(w, bits_of(m), loaded)
-        np.copyto(w.u[target], value, where=m)
-        if predicate is not None:
-            np.copyto(w.u[predicate], inside, where=m)
-
     if mode not in ("up", "down", "bfly", "idx"):
         raise d.unsupported()
-    together(d, ins, members, act)
-
-
-def check_sources(inside: Array, other: Array, m: Mask, opcode: str) -> None:
-    """A lane must read from lanes that take part; what it got from another one is undefined."""
-    if m is True:
-        return
-    wrong = inside & m & ~m[other & 31]
-    if wrong.any():
-        lane = int(np.argmax(wrong))
-        raise Fault(
-            "divergence",
-            f"{opcode} reads the register of lane {int(other[lane])}, which does not take part: "
-            f"lanes 0x{bits_of(m):08x} do",
-            "give a mask that contains the lane that is read, or a width that keeps lanes inside "
-            "of the mask",
-            lane,
-        )
+    sources, rows = [source, offset, control], rows_of(loaded)
+    exchange(d, ins, f"shfl.{mode}", members, rows, sources, target, predicate)
 
 
 def vote(d: Decoder, ins: Instruction) -> None:
@@ -227,22 +208,7 @@ def vote(d: Decoder, ins: Instruction) -> None:
     loaded = exchanges_loads(d, ins.operands[1])
     members = d.source(ins.operands[2], "b32")
 
-    def act(w: Warp, m: Mask, mask: int) -> None:
-        values = w.u[source][lanes_of(m)]
-        result: Any
-        if mode == "ballot":
-            chosen = w.u[source] if m is True else w.u[source] & m
-            result = np.uint32(bits_of(chosen))
-        elif mode == "all":
-            result = bool(values.all())
-        elif mode == "any":
-            result = bool(values.any())
-        else:
-            result = bool(values.all()) or not values.any()
-        order_execution(w, bits_of(m), loaded)
-        np.copyto(w.u[target], result, where=m)
-
-    together(d, ins, members, act)
+    exchange(d, ins, f"vote.{mode}", members, rows_of(loaded), [source], target)
 
 
 def match(d: Decoder, ins: Instruction) -> None:
@@ -268,7 +234,7 @@ def match(d: Decoder, ins: Instruction) -> None:
                 result[lane] = sum(1 << int(s) for s in same)
         elif bool((values == values[0]).all()):
             result[:] = sum(1 << int(s) for s in lanes)
-        order_execution(w, bits_of(m), loaded)
+        w.cta.cluster.order_lanes(w, bits_of(m), rows_of(loaded))
         np.copyto(w.u[target], result, where=m)
         if predicate is not None:
             np.copyto(w.u[predicate], bool((values == values[0]).all()), where=m)
@@ -276,30 +242,17 @@ def match(d: Decoder, ins: Instruction) -> None:
     together(d, ins, members, act)
 
 
-_REDUCE: dict[str, Any] = {
-    "add": np.add, "min": np.minimum, "max": np.maximum,
-    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-}  # fmt: skip
-
-
 def reduce(d: Decoder, ins: Instruction) -> None:
     """`redux.sync`."""
     operation, kind = ins.parts[2], ins.parts[-1]
-    if kind == "f32" or operation not in _REDUCE:
+    if kind == "f32":
         raise d.unsupported()
     target = d.target(ins.operands[0], kind)
     source = d.source(ins.operands[1], kind)
     loaded = exchanges_loads(d, ins.operands[1])
     members = d.source(ins.operands[2], "b32")
-    function, signed = _REDUCE[operation], kind[0] == "s"
-
-    def act(w: Warp, m: Mask, mask: int) -> None:
-        values = (w.s if signed else w.u)[source][lanes_of(m)]
-        result = function.reduce(values, dtype=values.dtype)
-        order_execution(w, bits_of(m), loaded)
-        np.copyto((w.s if signed else w.u)[target], result, where=m)
-
-    together(d, ins, members, act)
+    name = f"redux.{operation}" + f".{kind}" * (operation in ("min", "max"))
+    exchange(d, ins, name, members, rows_of(loaded), [source], target)
 
 
 def active_mask(d: Decoder, ins: Instruction) -> None:

@@ -19,7 +19,7 @@ from tile_emulator.errors import Fault
 from tile_emulator.instructions.barriers import shared_addresses
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.instructions.formats import BITS, decode, round_sums
-from tile_emulator.instructions.lanes import exchanges_loads, order_execution
+from tile_emulator.instructions.lanes import exchanges_loads, rows_of
 from tile_emulator.instructions.memory import elements
 from tile_emulator.instructions.sync import check_aligned
 from tile_emulator.machine.warp import ALL_LANES, FULL, NEXT, Fragment, Mask, Warp, bits_of
@@ -52,7 +52,7 @@ def together(d: Decoder, ins: Instruction, act: Callable[[Warp], None], ordered:
             )
         w.at = ins
         act(w)
-        order_execution(w, bits, loaded)
+        w.cta.cluster.order_lanes(w, bits, rows_of(loaded))
         return NEXT
 
     d.control(step)

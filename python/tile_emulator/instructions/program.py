@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tile_emulator._tile_emulator import Code
+from tile_emulator._tile_emulator import Code, Exchange
 from tile_emulator.instructions.slots import Slots
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ class Block:
     next: int = 0
     instructions: int = 0
     blocking: bool = False
+    exchange: Exchange | None = None
     at: Instruction | None = None
 
 
@@ -133,6 +134,8 @@ def make_code(blocks: list[Block]) -> Code:
         code.block(block.next, block.instructions, control, block.at)
         if branch is not None:
             code.branch(branch.target[0], branch.predicate, branch.negated, branch.meet[0])
+        if block.exchange is not None:
+            code.exchange(block.exchange)
         for step in block.body:
             if isinstance(step, Operation):
                 code.operation(step.name, step.target, step.sources, step.number, step.whole)

@@ -20,13 +20,15 @@ from __future__ import annotations
 from tile_emulator._tile_emulator import Clock
 
 __all__ = [
-    "CAUSED", "FENCED", "NARROW", "ONLY_CAUSED", "READ", "READ_OVER", "SEEN",
+    "CAUSED", "EVERYTHING", "FENCED", "NARROW", "ONLY_CAUSED", "READ", "READ_OVER", "SEEN",
     "SEEN_COMPLETE", "VISIBLE", "Clock", "joined",
 ]  # fmt: skip
 
 SEEN, FENCED, CAUSED, VISIBLE, READ = 0, 1, 2, 3, 4
 
-# Rows together: what relaxed synchronisation carries,
+# Rows together: all of them,
+EVERYTHING = (1 << 5) - 1
+# what relaxed synchronisation carries,
 ONLY_CAUSED = 1 << CAUSED
 # a shuffle of loaded values,
 READ_OVER = 1 << CAUSED | 1 << READ

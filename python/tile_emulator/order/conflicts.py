@@ -205,6 +205,17 @@ class Conflicts:
             if ((after >= 0) & (after < nbytes)).any():
                 deferred.written_later = True
 
+    def value_of_absent_lane(self, thread: int, lane: int, bits: int) -> None:
+        at = self.cluster.warp_of(thread).at
+        raise Fault(
+            "divergence",
+            f"{at.opcode if at else 'it'} reads the register of lane {lane}, which does not take "
+            f"part: lanes 0x{bits:08x} do",
+            "give a mask that contains the lane that is read, or a width that keeps lanes inside "
+            "of the mask",
+            thread % LANES,
+        )
+
     # mbarriers
 
     def no_barrier(self, thread: int, place: int) -> None:

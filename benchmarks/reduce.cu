@@ -78,16 +78,19 @@ DEVICE void send(float *slot, float value, uint64_t *barrier, int rank) {
                : "memory");
 }
 
-/// Runs `reduce(round, value)` in a loop, and times it.
+/// Runs `reduce(round, value)` in a loop, and times it. In each round the values
+/// differ again from thread to thread: of equal ones, ptxas computes the sum of
+/// a warp without a shuffle.
 template <typename Reduce>
 DEVICE void loop(float *out, long long *clk, int cluster, Reduce reduce) {
+  float own = threadIdx.x % 2 ? 1.0f : -1.0f;
   float v = threadIdx.x + cg::this_cluster().block_rank();
   cg::this_cluster().sync();
   long long start = clock64();
   for (int i = 0; i < kRounds; ++i)
-    v = reduce(i, v) * (1.0f / (kThreads * cluster));
+    v = reduce(i, v) * (1.0f / (kThreads * cluster)) + own;
   long long end = clock64();
-  out[blockIdx.x * blockDim.x + threadIdx.x] = v;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = v - own;
   if (threadIdx.x == 0)
     clk[blockIdx.x] = end - start;
   cg::this_cluster().sync();

@@ -37,9 +37,12 @@ using namespace tile;
 using Values = SmallVector<Value>;
 
 static constexpr int64_t kMaxThreads = 1024;
-/// Words that one thread combines by itself: beyond this, the lanes of a warp
-/// share the work, which takes a shuffle for each step.
-static constexpr int64_t kMaxWordsInThread = 64;
+/// Words that a thread loads where one warp does so, and where all do: beyond
+/// this, lanes take some of the rows each, and shuffle what they make of them.
+static constexpr int64_t kMaxWordsOfOneWarp = 32;
+static constexpr int64_t kMaxWordsOfAllWarps = 8;
+/// Operations that a thread applies to the rows it has loaded.
+static constexpr int64_t kMaxOperations = 32;
 /// How long the hardware may suspend a thread for one try to wait.
 static constexpr int64_t kSuspendNs = 10'000'000;
 
@@ -59,6 +62,13 @@ static int64_t wordsOf(AllReduceOp op) {
 /// or 16 bytes.
 static int64_t rowWords(int64_t words) {
   return words <= 2 ? words : llvm::alignTo(words, 4);
+}
+
+/// Operations that combine two rows.
+static int64_t operationsOf(AllReduceOp op) {
+  if (op.getKind())
+    return 1;
+  return llvm::range_size(op.getCombination().front().without_terminator());
 }
 
 static LogicalResult checkUniform(AllReduceOp op,
@@ -312,17 +322,16 @@ private:
     int64_t count;
     /// Null where all `count` rows are there.
     Value runtimeCount;
+    int64_t maxWords;
   };
 
   void makeBarriers(WordBuilder &b, ArrayRef<AllReduceOp> ops);
   Value makeBuffer(int64_t rows, int64_t words);
-  Values shuffledDown(WordBuilder &b, AllReduceOp op, Values values,
-                      int64_t by);
+  Values shuffled(WordBuilder &b, NVVM::ShflKind kind, ValueRange values,
+                  int64_t by);
   Values combineInWarp(WordBuilder &b, AllReduceOp op, Values values);
-  Values fromLane0(WordBuilder &b, AllReduceOp op, ValueRange values);
+  Values load(WordBuilder &b, Value buffer, Value at, int64_t words);
   Values combineRows(WordBuilder &b, AllReduceOp op, const Rows &rows);
-  Values combineInThread(WordBuilder &b, AllReduceOp op, const Rows &rows);
-  Values combineByLanes(WordBuilder &b, AllReduceOp op, const Rows &rows);
   bool hasPeers() const { return cluster != 1; }
 
   gpu::GPUFuncOp kernel;
@@ -437,96 +446,124 @@ void Reductions::makeBarriers(WordBuilder &b, ArrayRef<AllReduceOp> ops) {
     if (!first && meets(&op))
       first = &op;
   }
-  NVVM::ClusterArriveOp::create(b, UnitAttr());
+  // What peers must see, the fence has released.
+  NVVM::ClusterArriveRelaxedOp::create(b, UnitAttr());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(first ? first : last);
   NVVM::ClusterWaitOp::create(b, UnitAttr());
 }
 
-Values Reductions::shuffledDown(WordBuilder &b, AllReduceOp op, Values values,
-                                int64_t by) {
+Values Reductions::shuffled(WordBuilder &b, NVVM::ShflKind kind,
+                            ValueRange values, int64_t by) {
   Values words = b.toWords(values);
   for (Value &word : words)
-    word = b.shuffle(NVVM::ShflKind::down, word, by);
-  return b.fromWords(words, op.getResultTypes());
+    word = b.shuffle(kind, word, by);
+  return b.fromWords(words, values.getTypes());
 }
 
 /// Lane 0 gets what the values of all lanes make, in the order of the lanes.
 Values Reductions::combineInWarp(WordBuilder &b, AllReduceOp op,
                                  Values values) {
   for (int64_t by = 1; by < kWarpSize; by *= 2)
-    values = combined(b, op, values, shuffledDown(b, op, values, by));
+    values =
+        combined(b, op, values, shuffled(b, NVVM::ShflKind::down, values, by));
   return values;
 }
 
-Values Reductions::fromLane0(WordBuilder &b, AllReduceOp op,
-                             ValueRange values) {
-  Values words = b.toWords(values);
-  for (Value &word : words)
-    word = b.shuffle(NVVM::ShflKind::idx, word, 0);
-  return b.fromWords(words, op.getResultTypes());
-}
-
-/// All lanes get what the rows make, in their order.
-Values Reductions::combineRows(WordBuilder &b, AllReduceOp op,
-                               const Rows &rows) {
-  if (!rows.runtimeCount && rows.count * wordsOf(op) <= kMaxWordsInThread)
-    return combineInThread(b, op, rows);
-  return combineByLanes(b, op, rows);
-}
-
-/// Each thread loads all rows and combines neighbours, then what they make.
-Values Reductions::combineInThread(WordBuilder &b, AllReduceOp op,
-                                   const Rows &rows) {
-  int64_t words = wordsOf(op), row = rowWords(words);
-  int64_t total = rows.count * row;
-  int64_t width = total % 4 == 0 ? 4 : total % 2 == 0 ? 2 : 1;
+/// Loads words by vectors that are as long as their number allows.
+Values Reductions::load(WordBuilder &b, Value buffer, Value at, int64_t words) {
+  int64_t width = words % 4 == 0 ? 4 : words % 2 == 0 ? 2 : 1;
   auto type = VectorType::get({width}, b.getI32Type());
   Values loaded;
-  for (int64_t at = 0; at < total; at += width) {
-    Value place = b.toIndex(b.add(rows.start, b.i32(at)));
-    Value piece = vector::LoadOp::create(b, type, rows.buffer, place, false,
+  for (int64_t word = 0; word < words; word += width) {
+    Value place = b.toIndex(b.add(at, b.i32(word)));
+    Value piece = vector::LoadOp::create(b, type, buffer, place, false,
                                          llvm::MaybeAlign(4 * width));
     for (int64_t i = 0; i < width; ++i)
       loaded.push_back(vector::ExtractOp::create(b, piece, i));
   }
-  SmallVector<Values> level;
-  for (int64_t i = 0; i < rows.count; ++i)
-    level.push_back(b.fromWords(ArrayRef(loaded).slice(i * row, words),
-                                op.getResultTypes()));
-  while (level.size() > 1) {
-    SmallVector<Values> next;
-    for (size_t i = 0; i + 1 < level.size(); i += 2)
-      next.push_back(combined(b, op, level[i], level[i + 1]));
-    if (level.size() % 2)
-      next.push_back(level.back());
-    level = std::move(next);
-  }
-  return level[0];
+  return loaded;
 }
 
-/// Each lane loads a row, and shuffles combine them.
-Values Reductions::combineByLanes(WordBuilder &b, AllReduceOp op,
-                                  const Rows &rows) {
-  Value count = rows.runtimeCount ? rows.runtimeCount : b.i32(rows.count);
-  int64_t words = wordsOf(op);
-  // Lanes of no row load another's: what they make of it, lane 0 never sees.
-  Value at = b.select(b.compare(arith::CmpIPredicate::ult, lane, count), lane,
-                      b.i32(0));
-  at = b.add(rows.start, b.times(at, rowWords(words)));
-  Values loaded;
-  for (int64_t word = 0; word < words; ++word)
-    loaded.push_back(memref::LoadOp::create(b, rows.buffer,
-                                            b.toIndex(b.add(at, b.i32(word)))));
-  Values values = b.fromWords(loaded, op.getResultTypes());
-  for (int64_t by = 1; by < rows.count; by *= 2) {
-    Values both = combined(b, op, values, shuffledDown(b, op, values, by));
-    Value isThere =
-        b.compare(arith::CmpIPredicate::ult, b.add(lane, b.i32(by)), count);
-    for (auto [value, more] : llvm::zip_equal(values, both))
-      value = b.select(isThere, more, value);
+/// All lanes get what the rows make, in their order. Each lane combines some
+/// rows, one after the other; in each step, two groups of lanes then give each
+/// other what they have, and all of them combine it in the same way.
+Values Reductions::combineRows(WordBuilder &b, AllReduceOp op,
+                               const Rows &rows) {
+  int64_t words = wordsOf(op), row = rowWords(words);
+  int64_t groups = 1, share = rows.count;
+  while (share > 1 && (rows.runtimeCount || share * row > rows.maxWords ||
+                       (share - 1) * operationsOf(op) > kMaxOperations)) {
+    groups *= 2;
+    share = llvm::divideCeil(rows.count, groups);
   }
-  return fromLane0(b, op, values);
+  bool allThere = !rows.runtimeCount && groups * share == rows.count;
+  Value count = rows.runtimeCount ? rows.runtimeCount : b.i32(rows.count);
+  // Neighbours are of one group: a load of theirs is one of a single address.
+  int64_t lanes = kWarpSize / groups;
+  Value group = b.shifted(lane, llvm::Log2_64(lanes));
+  Value first = b.times(group, share);
+
+  // What lanes make of rows that are not there, no one takes.
+  auto isThere = [&](Value number) {
+    return b.compare(arith::CmpIPredicate::ult, number, count);
+  };
+  auto combinedWhere = [&](Value condition, Values left, Values right) {
+    Values both = combined(b, op, left, right);
+    for (auto [value, alone] : llvm::zip_equal(both, left))
+      value = b.select(condition, value, alone);
+    return both;
+  };
+  SmallVector<Values> level;
+  if (allThere) {
+    Value at = b.add(rows.start, b.times(first, row));
+    Values loaded = load(b, rows.buffer, at, share * row);
+    for (int64_t i = 0; i < share; ++i)
+      level.push_back(b.fromWords(ArrayRef(loaded).slice(i * row, words),
+                                  op.getResultTypes()));
+    while (level.size() > 1) {
+      SmallVector<Values> next;
+      for (size_t i = 0; i + 1 < level.size(); i += 2)
+        next.push_back(combined(b, op, level[i], level[i + 1]));
+      if (level.size() % 2)
+        next.push_back(level.back());
+      level = std::move(next);
+    }
+  } else {
+    for (int64_t i = 0; i < share; ++i) {
+      Value number = b.add(first, b.i32(i));
+      Value present = isThere(number);
+      number = b.select(present, number, b.i32(0));
+      Values loaded =
+          load(b, rows.buffer, b.add(rows.start, b.times(number, row)), row);
+      Values more =
+          b.fromWords(ArrayRef(loaded).take_front(words), op.getResultTypes());
+      if (i == 0)
+        level.push_back(more);
+      else
+        level[0] = combinedWhere(present, level[0], more);
+    }
+  }
+
+  Values values = level[0];
+  for (int64_t by = 1; by < groups; by *= 2) {
+    Values others = shuffled(b, NVVM::ShflKind::bfly, values, by * lanes);
+    Value isRight =
+        b.compare(arith::CmpIPredicate::ne, b.bits(group, by), b.i32(0));
+    Values left, right;
+    for (auto [mine, other] : llvm::zip_equal(values, others)) {
+      left.push_back(b.select(isRight, other, mine));
+      right.push_back(b.select(isRight, mine, other));
+    }
+    if (allThere) {
+      values = combined(b, op, left, right);
+      continue;
+    }
+    Value rightGroup =
+        b.add(b.bits(group, ~(2 * by - 1) & (groups - 1)), b.i32(by));
+    values = combinedWhere(isThere(b.times(rightGroup, share)), left, right);
+  }
+  return values;
 }
 
 void Reductions::lower(AllReduceOp op) {
@@ -556,9 +593,10 @@ void Reductions::lower(AllReduceOp op) {
     // What the lanes read in the round before comes before what is sent now.
     if (hasPeers())
       NVVM::SyncWarpOp::create(b, b.i32(-1));
-    values = fromLane0(b, op, values);
+    values = shuffled(b, NVVM::ShflKind::idx, values, 0);
   }
-  Rows partRows{parts, b.times(set, partsWords), warps, Value()};
+  Rows partRows{parts, b.times(set, partsWords), warps, Value(),
+                hasPeers() ? kMaxWordsOfOneWarp : kMaxWordsOfAllWarps};
   if (warps > 1) {
     Value isFirst = b.compare(arith::CmpIPredicate::eq, lane, b.i32(0));
     Values parting = b.toWords(values);
@@ -611,7 +649,7 @@ void Reductions::lower(AllReduceOp op) {
                                            b.index(kSuspendNs), b.toIndex(set));
     return combineRows(b, op,
                        {slots, b.times(set, slotsWords), slotRows,
-                        cluster ? Value() : clusterSize});
+                        cluster ? Value() : clusterSize, kMaxWordsOfAllWarps});
   };
   if (cluster) {
     op.replaceAllUsesWith(sendAndReceive());

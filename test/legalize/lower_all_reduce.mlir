@@ -13,7 +13,7 @@ gpu.module @kernels {
 // CHECK: nvgpu.mbarrier.init %[[BARS]][%c0], %c1
 // CHECK: nvgpu.mbarrier.init %[[BARS]][%c1], %c1
 // CHECK: nvvm.fence.mbarrier.init
-// CHECK: nvvm.cluster.arrive
+// CHECK: nvvm.cluster.arrive.relaxed
 // CHECK: nvvm.cluster.wait
 // CHECK: scf.for
 // CHECK-NOT: nvvm.cluster
@@ -104,6 +104,49 @@ gpu.func @several(%f: f32, %l: i64, %h: bf16, %out: memref<i64>) kernel
     tile.yield %d, %e, %g : f32, i64, bf16
   } : f32, i64, bf16
   memref.store %r#1, %out[] : memref<i64>
+  gpu.return
+}
+
+// Four values of 8 CTAs are 32 words: each lane loads a quarter of the rows and combines these two,
+// and two steps bring together what the four groups of lanes have.
+// CHECK-LABEL: gpu.func @a_quarter_of_the_rows(
+// CHECK-COUNT-20: nvvm.shfl.sync down
+// CHECK: gpu.barrier
+// CHECK: tile.store_async %{{.*}} {aligned} : vector<4xi32>
+// CHECK-NOT: tile.store_async
+// CHECK: nvgpu.mbarrier.try_wait.parity
+// CHECK: %[[GROUP:.*]] = arith.shrui %{{.*}}, %c3_i32
+// CHECK: arith.muli %[[GROUP]], %c8_i32
+// CHECK-COUNT-2: vector.load
+// CHECK-NOT: vector.load
+// CHECK-COUNT-4: arith.addf
+// CHECK-NOT: arith.addf
+// CHECK-COUNT-4: nvvm.shfl.sync bfly %{{.*}}, %c8_i32
+// CHECK-COUNT-4: arith.addf
+// CHECK-NOT: arith.addf
+// CHECK-COUNT-4: nvvm.shfl.sync bfly %{{.*}}, %c16_i32
+// CHECK-NOT: nvvm.shfl.sync
+// CHECK-COUNT-4: arith.addf
+// CHECK-NOT: arith.addf
+// CHECK: gpu.return
+gpu.func @a_quarter_of_the_rows(%f: f32, %g: f32, %h: f32, %i: f32, %out: memref<4xf32>) kernel
+    attributes {known_block_size = array<i32: 64, 1, 1>, known_cluster_size = array<i32: 8, 1, 1>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %r:4 = tile.all_reduce %f, %g, %h, %i {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %w: f32, %x: f32, %y: f32, %z: f32):
+    %j = arith.addf %a, %w : f32
+    %k = arith.addf %b, %x : f32
+    %l = arith.addf %c, %y : f32
+    %m = arith.addf %d, %z : f32
+    tile.yield %j, %k, %l, %m : f32, f32, f32, f32
+  } : f32, f32, f32, f32
+  memref.store %r#0, %out[%c0] : memref<4xf32>
+  memref.store %r#1, %out[%c1] : memref<4xf32>
+  memref.store %r#2, %out[%c2] : memref<4xf32>
+  memref.store %r#3, %out[%c3] : memref<4xf32>
   gpu.return
 }
 

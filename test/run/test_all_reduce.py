@@ -197,6 +197,35 @@ def test_many_values_and_many_warps_are_combined_by_lanes(device: str) -> None:
         assert (result == values.sum()).all()
 
 
+ORDERED: dict[str, tuple[Any, Callable[[np.ndarray], Any]]] = {
+    "sum": (arith.addi, lambda x: x.sum(dtype=x.dtype)),
+    "first": (lambda left, right: left, lambda x: x[0]),
+    "last": (lambda left, right: right, lambda x: x[-1]),
+}
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 8, 9])
+@pytest.mark.parametrize("name", ORDERED)
+@pytest.mark.parametrize(("cluster", "block"), [(1, 64), (4, 32), (3, 96), (16, 256)])
+def test_every_number_of_values_is_combined_in_order(
+    count: int, name: str, cluster: int, block: int, device: str
+) -> None:
+    """Lanes load some of the rows each; each value still comes from all threads, in their order."""
+    combine, expected = ORDERED[name]
+    types = ["i64" if count % 2 else "i32"] * count
+    executable = program(
+        *(types, lambda inputs: tile.all_reduce(inputs, lambda a, b: list(map(combine, a, b)))),
+        cluster=cluster,
+        block=block,
+        known_cluster=name != "sum",
+    )
+    draw = np.random.default_rng(count)
+    dtype = DTYPES[types[0]]
+    inputs = [draw.integers(-(2**31), 2**31, cluster * block).astype(dtype) for _ in types]
+    for values, result in zip(inputs, run(executable, inputs, device), strict=True):
+        assert (result == expected(values)).all()
+
+
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_rounds_of_a_loop_do_not_meet(schedule: str) -> None:
     """Twenty rounds, each of what the one before has made, over two clusters at once."""

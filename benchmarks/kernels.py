@@ -36,7 +36,7 @@ class Clock:
     """Times calls on an empty cache."""
 
     def __init__(self) -> None:
-        self._cache = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
+        self._cache = torch.empty(1 << 30, dtype=torch.int8, device="cuda")
 
     def microseconds(self, call: Call) -> float:
         """Return the median over `REPEATS` calls."""

@@ -58,12 +58,14 @@ def emulation(**options: Any) -> Iterator[None]:
         _EMULATION.reset(token)
 
 
-def on_rows(name: str, build: Callable[..., None]) -> Callable[..., None]:
+def on_rows(
+    name: str, build: Callable[..., None], sizes: Callable[[int, int], Sizes] = sizes_for
+) -> Callable[..., None]:
     """Return what runs a kernel on the rows of `x` and of the result, which comes last.
 
     What is between them are numbers, and tensors that are the same for all rows.
     """
-    kernel = RowKernel(name, build)
+    kernel = RowKernel(name, build, sizes=sizes)
 
     def run(x: Any, *others: Any) -> None:
         *given, out = others

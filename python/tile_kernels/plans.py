@@ -104,10 +104,20 @@ def plan_for(x: Rows, fast: Callable[[int, int], Sizes], *, is_read_again: bool)
 
 def sizes_for(rows: int, vectors_of_row: int) -> Sizes:
     """Return the sizes for rows of so many vectors, as they were measured to be fast."""
-    for sizes_, most in _MANY if rows > FEW_ROWS else _FEW:
-        if vectors_of_row <= most:
-            return sizes_
-    return _LONGEST
+    return _first_that_holds(_MANY if rows > FEW_ROWS else _FEW, vectors_of_row)
+
+
+def sizes_with_columns(rows: int, vectors_of_row: int) -> Sizes:
+    """Return the sizes where each row is combined with a tensor that all rows share.
+
+    Every cluster reads that tensor from the L2 cache: larger CTAs do so at a higher rate.
+    """
+    table = _MANY_WITH_COLUMNS if rows > FEW_ROWS else _FEW_WITH_COLUMNS
+    return _first_that_holds(table, vectors_of_row)
+
+
+def _first_that_holds(table: list[Sizes], vectors_of_row: int) -> Sizes:
+    return next((sizes_ for sizes_ in table if sizes_.capacity >= vectors_of_row), _LONGEST)
 
 
 def sizes_for_one_pass(rows: int, vectors_of_row: int) -> Sizes:
@@ -124,29 +134,52 @@ _ONE_PASS = Sizes(1, 256, 8)
 MANY_CTAS = 1024
 FEW_ROWS = 40
 _LONGEST = Sizes(16, 512, 8)
+_SHORT = [Sizes(1, 32, 1), Sizes(1, 64, 2)]
 _MANY = [
-    (Sizes(1, 32, 1), 32),
-    (Sizes(1, 64, 2), 128),
-    (Sizes(1, 128, 4), 512),
-    (Sizes(1, 256, 4), 1024),
-    (Sizes(1, 256, 8), 2048),
-    (Sizes(2, 256, 8), 4096),
-    (Sizes(4, 256, 8), 8192),
-    (Sizes(8, 256, 8), 16384),
-    (Sizes(16, 256, 8), 32768),
-    (Sizes(16, 256, 8, 8), 65536),
-    (Sizes(16, 512, 8, 8), 131072),
+    *_SHORT,
+    Sizes(1, 128, 4),
+    Sizes(1, 128, 8),
+    Sizes(2, 128, 8),
+    Sizes(4, 128, 8),
+    Sizes(8, 128, 8),
+    Sizes(16, 128, 8),
+    Sizes(16, 256, 8),
+    Sizes(16, 256, 8, 8),
+    Sizes(16, 512, 8, 8),
 ]
 _FEW = [
-    (Sizes(1, 32, 1), 32),
-    (Sizes(1, 64, 2), 128),
-    (Sizes(1, 256, 2), 512),
-    (Sizes(2, 256, 2), 1024),
-    (Sizes(4, 256, 2), 2048),
-    (Sizes(8, 256, 2), 4096),
-    (Sizes(16, 256, 2), 8192),
-    (Sizes(16, 256, 4), 16384),
-    (Sizes(16, 256, 8), 32768),
-    (Sizes(16, 256, 8, 8), 65536),
-    (Sizes(16, 512, 8, 8), 131072),
+    *_SHORT,
+    Sizes(1, 256, 2),
+    Sizes(2, 256, 2),
+    Sizes(4, 256, 2),
+    Sizes(8, 256, 2),
+    Sizes(16, 256, 2),
+    Sizes(16, 256, 4),
+    Sizes(16, 256, 8),
+    Sizes(16, 256, 8, 8),
+    Sizes(16, 512, 8, 8),
+]
+_MANY_WITH_COLUMNS = [
+    *_SHORT,
+    Sizes(1, 128, 4),
+    Sizes(1, 256, 4),
+    Sizes(1, 256, 8),
+    Sizes(1, 256, 16),
+    Sizes(4, 256, 8),
+    Sizes(4, 512, 4, 4),
+    Sizes(8, 512, 4, 4),
+    Sizes(16, 512, 4, 4),
+    Sizes(16, 512, 8, 8),
+]
+_FEW_WITH_COLUMNS = [
+    *_SHORT,
+    Sizes(1, 256, 2),
+    Sizes(2, 256, 2),
+    Sizes(4, 256, 2),
+    Sizes(8, 256, 2),
+    Sizes(8, 512, 2),
+    Sizes(8, 512, 4),
+    Sizes(8, 1024, 4),
+    Sizes(8, 1024, 4, 4),
+    Sizes(16, 512, 8, 8),
 ]

@@ -9,12 +9,13 @@ not is read again.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from mlir import ir
-from mlir.dialects import arith, gpu, llvm, math, memref, nvvm, scf, vector
+from mlir.dialects import arith, gpu, llvm, memref, scf, vector
 
 from mlir_tile import builders
 from mlir_tile.dialects import tile
@@ -23,6 +24,8 @@ from .plans import VECTOR_BYTES, Plan
 from .tensors import ELEMENT_BYTES
 
 LOG2_E = 1.4426950408889634
+LOADED_TOGETHER = 16
+"""Elements that a thread loads of other tensors before it stores a result."""
 
 State: TypeAlias = Sequence[ir.Value]
 """What a reduction knows of some elements."""
@@ -54,8 +57,6 @@ class Row:
 
     def __post_init__(self) -> None:
         plan, index = self.plan, builders.index
-        if plan.cluster > 1:  # relaxed, as there is nothing yet that peers must see
-            nvvm.cluster_arrive_relaxed()
         self.number = gpu.cluster_id(gpu.Dimension.x)
         self.rank = gpu.cluster_block_id(gpu.Dimension.x)
         self.length = memref.dim(self.x, index(1))
@@ -122,11 +123,15 @@ class Row:
             lambda: splat(fill, type_),
         )
 
-    def store(self, buffer: ir.Value, piece: Piece, values: ir.Value) -> None:
-        """Store a piece, rounded to the elements of `buffer`, where it is the thread's own."""
-        rounded = round_to(values, ir.MemRefType(buffer.type).element_type)
+    def store(self, buffer: ir.Value, piece: Piece, make: Callable[[], ir.Value]) -> None:
+        """Store what `make()` is to a piece, rounded to the elements of `buffer`.
+
+        It is made only where the piece is the thread's own, so that it is not made early, when
+        registers are few.
+        """
         place, alignment = self._place(buffer, piece), self._alignment(buffer, piece)
         with builders.if_true(piece.inside):
+            rounded = round_to(make(), ir.MemRefType(buffer.type).element_type)
             vector.store(rounded, buffer, place, alignment=alignment)
 
     def store_once(self, buffer: ir.Value, value: ir.Value) -> None:
@@ -177,17 +182,8 @@ class Row:
                 found = digest([self.load(self.x, piece, fill) for piece in pieces], pieces)
                 scf.yield_(combine(list(loop.inner_iter_args), found))
             mine = list(loop.results)
-        self.meet()
         whole: State = tile.all_reduce(mine, combine)
         return whole
-
-    def meet(self) -> None:
-        """Wait until all CTAs of the cluster have begun: once, before the first reduction.
-
-        They say so before they load, so that nobody waits here in vain.
-        """
-        if self.plan.cluster > 1:
-            nvvm.cluster_wait()
 
     def _batches_held(self) -> list[list[Piece]]:
         """Return the thread's pieces of a row that is held: the last ones stay in registers."""
@@ -216,21 +212,37 @@ class Row:
             return piece, anew(value)
         return piece, vector.load(value.type, self.shared, self._own(), alignment=VECTOR_BYTES)
 
-    def write(self, y: ir.Value, finish: Callable[[ir.Value, Piece], ir.Value]) -> None:
-        """Store what `finish` makes of each piece of the row to the same place of `y`."""
+    def write(
+        self, y: ir.Value, finish: Callable[..., ir.Value], columns: Sequence[ir.Value] = ()
+    ) -> None:
+        """Store what `finish(values, *others)` makes of each piece of the row to its place in `y`.
+
+        The others are the same piece of each tensor of `columns`.
+        """
         if self.plan.is_held:
             while self._held:
-                piece, value = self._kept()
-                self.store(y, piece, finish(value, piece))
+                together = LOADED_TOGETHER // (self.plan.lanes * max(1, len(columns)))
+                count = min(len(self._held), max(1, together) if columns else 1)
+                self._finish(y, [self._kept() for _ in range(count)], finish, columns)
             return
         for piece in self.edges():
-            self.store(y, piece, finish(self.load(self.x, piece), piece))
+            self._finish(y, [(piece, self.load(self.x, piece))], finish, columns)
         for first in scf.for_(*self.batches()):
-            pieces = self.batch(first)
-            values = [self.load(self.x, piece) for piece in pieces]
-            for piece, value in zip(pieces, values, strict=True):
-                self.store(y, piece, finish(value, piece))
+            loaded = [(piece, self.load(self.x, piece)) for piece in self.batch(first)]
+            self._finish(y, loaded, finish, columns)
             scf.yield_([])
+
+    def _finish(
+        self,
+        y: ir.Value,
+        kept: list[tuple[Piece, ir.Value]],
+        finish: Callable[..., ir.Value],
+        columns: Sequence[ir.Value],
+    ) -> None:
+        """Write some pieces: the compiler moves no load over a store, so loads come first."""
+        others = [[self.load(buffer, piece) for buffer in columns] for piece, _ in kept]
+        for (piece, values), more in zip(kept, others, strict=True):
+            self.store(y, piece, functools.partial(finish, values, *more))
 
 
 def less(a: ir.Value, b: ir.Value) -> ir.Value:
@@ -275,7 +287,7 @@ def round_to(values: ir.Value, element: ir.Type) -> ir.Value:
 
 
 def anew(values: ir.Value) -> ir.Value:
-    """Return the same vector as one that the compiler knows nothing of.
+    """Return the same vector as one that no compiler knows to be the same.
 
     What was computed of its elements is computed again, instead of being kept in registers: of
     elements of 16 bits, it takes twice as many.
@@ -286,17 +298,14 @@ def anew(values: ir.Value) -> ir.Value:
         return values
     word = ir.IntegerType.get_signless(32)
     words = vector.bitcast(ir.VectorType.get([count * width // 32], word), values)
-    hidden = [
-        llvm.inline_asm(
-            word,
-            [vector.extract(words, [], [place])],
-            "",
-            "=r,0",
-            has_side_effects=True,
-        )
-        for place in range(count * width // 32)
-    ]
+    hidden = [_same_word(vector.extract(words, [], [n])) for n in range(words.type.shape[0])]
     return vector.bitcast(type_, vector.from_elements(words.type, hidden))
+
+
+def _same_word(word: ir.Value) -> ir.Value:
+    """Return both halves of a word put together again, which ptxas does not see through."""
+    prmt = "prmt.b32 $0, $1, $1, 0x7610;"
+    return llvm.inline_asm(word.type, [word], prmt, "=r,r", has_side_effects=True)
 
 
 def reduced(
@@ -327,8 +336,17 @@ def total(values: Sequence[ir.Value]) -> ir.Value:
 
 
 def exp(value: ir.Value) -> ir.Value:
-    """Return e to the power of a scalar or a vector of f32."""
-    scale = f32(LOG2_E)
-    if isinstance(value.type, ir.VectorType):
-        scale = like(scale, value)
-    return math.exp2(arith.mulf(value, scale))
+    """Return e to the power of a scalar or a vector of f32; what is less than 2^-126 becomes 0.
+
+    Without that, each power takes three instructions more.
+    """
+    if not isinstance(value.type, ir.VectorType):
+        return _exp2(arith.mulf(value, f32(LOG2_E)))
+    scaled = arith.mulf(value, like(f32(LOG2_E), value))
+    lanes = range(value.type.shape[0])
+    powers = [_exp2(vector.extract(scaled, [], [lane])) for lane in lanes]
+    return vector.from_elements(value.type, powers)
+
+
+def _exp2(value: ir.Value) -> ir.Value:
+    return llvm.inline_asm(value.type, [value], "ex2.approx.ftz.f32 $0, $1;", "=f,f")

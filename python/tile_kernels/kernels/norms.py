@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 from mlir import ir
@@ -13,6 +12,7 @@ from mlir.dialects import arith, math
 from .. import rows
 from ..launching import on_rows
 from ..operations import Operation, same_as_x
+from ..plans import sizes_with_columns
 from ..rows import Piece, Row, State, f32, like, to_f32
 from ..tensors import FLOATS, check, check_rows, check_shape, number
 
@@ -21,7 +21,7 @@ def build_rms_norm(row: Row, y: ir.Value, weight: ir.Value | None, eps: ir.Value
     """Write `x / sqrt(mean(x * x) + eps) * weight`."""
     (sum_,) = row.reduce(0.0, squares, lambda a, b: [arith.addf(a[0], b[0])])
     mean = arith.divf(sum_, row.elements())
-    row.write(y, scaled(row, f32(0.0), math.rsqrt(arith.addf(mean, eps)), weight, None))
+    write_scaled(row, y, f32(0.0), math.rsqrt(arith.addf(mean, eps)), weight, None)
 
 
 def squares(values: list[ir.Value], pieces: list[Piece]) -> State:
@@ -35,7 +35,7 @@ def build_layer_norm(
     """Write `(x - mean) / sqrt(variance + eps) * weight + bias`."""
     _, mean, distances = row.reduce(0.0, moments, combine)
     variance = arith.divf(distances, row.elements())
-    row.write(y, scaled(row, mean, math.rsqrt(arith.addf(variance, eps)), weight, bias))
+    write_scaled(row, y, mean, math.rsqrt(arith.addf(variance, eps)), weight, bias)
 
 
 def moments(values: list[ir.Value], pieces: list[Piece]) -> State:
@@ -67,34 +67,39 @@ def combine(left: State, right: State) -> State:
     return count, mean, arith.addf(arith.addf(left[2], right[2]), between)
 
 
-def scaled(
-    row: Row, mean: ir.Value, scale: ir.Value, weight: ir.Value | None, bias: ir.Value | None
-) -> Callable[[ir.Value, Piece], ir.Value]:
-    """Return what makes `(x - mean) * scale * weight + bias` of a piece."""
+def write_scaled(
+    row: Row,
+    y: ir.Value,
+    mean: ir.Value,
+    scale: ir.Value,
+    weight: ir.Value | None,
+    bias: ir.Value | None,
+) -> None:
+    """Write `(x - mean) * scale * weight + bias`."""
+    steps = [(weight, arith.mulf), (bias, arith.addf)]
+    given = [(column, step) for column, step in steps if column is not None]
 
-    def finish(values: ir.Value, piece: Piece) -> ir.Value:
+    def finish(values: ir.Value, *others: ir.Value) -> ir.Value:
         result = arith.subf(to_f32(values), like(mean, values))
         result = arith.mulf(result, like(scale, values))
-        if weight is not None:
-            result = arith.mulf(result, to_f32(row.load(weight, piece)))
-        if bias is not None:
-            result = arith.addf(result, to_f32(row.load(bias, piece)))
+        for (_, step), other in zip(given, others, strict=True):
+            result = step(result, to_f32(other))
         return result
 
-    return finish
+    row.write(y, finish, [column for column, _ in given])
 
 
 RMS_NORM = Operation(
     "rms_norm",
     "Tensor x, Tensor? weight, float eps",
     same_as_x,
-    on_rows("rms_norm", build_rms_norm),
+    on_rows("rms_norm", build_rms_norm, sizes_with_columns),
 )
 LAYER_NORM = Operation(
     "layer_norm",
     "Tensor x, Tensor? weight, Tensor? bias, float eps",
     same_as_x,
-    on_rows("layer_norm", build_layer_norm),
+    on_rows("layer_norm", build_layer_norm, sizes_with_columns),
 )
 
 

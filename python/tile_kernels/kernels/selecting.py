@@ -133,7 +133,6 @@ def bound_of_groups(
 
     enough = arith.addi(arith.addi(share, arith.shrui(share, i32(2))), i32(2))
     found = narrowed(search(low, high, share, enough, count))
-    row.meet()
     found, highest = tile.all_reduce(
         [found, highest], lambda a, b: [arith.minui(a[0], b[0]), arith.maxui(a[1], b[1])]
     )

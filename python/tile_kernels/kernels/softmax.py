@@ -44,7 +44,7 @@ def build_softmax(row: Row, y: ir.Value) -> None:
     largest, sum_ = row.reduce(LOWEST, exp_sum, combine)
     scale = arith.divf(f32(1.0), sum_)
 
-    def finish(values: ir.Value, piece: Piece) -> ir.Value:
+    def finish(values: ir.Value) -> ir.Value:
         values = to_f32(values)
         return arith.mulf(exp(arith.subf(values, like(largest, values))), like(scale, values))
 
@@ -56,7 +56,7 @@ def build_log_softmax(row: Row, y: ir.Value) -> None:
     largest, sum_ = row.reduce(LOWEST, exp_sum, combine)
     log_sum = math.log(sum_)
 
-    def finish(values: ir.Value, piece: Piece) -> ir.Value:
+    def finish(values: ir.Value) -> ir.Value:
         values = to_f32(values)
         return arith.subf(arith.subf(values, like(largest, values)), like(log_sum, values))
 

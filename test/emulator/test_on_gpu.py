@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The correct kernels write the same bytes on a GPU as on the emulator."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from cuda_device import CudaDevice
@@ -8,6 +10,9 @@ from faults.kernels import KERNELS, Kernel, launch, run
 from matrix_fragments import Shape, fragment_a, fragment_b, fragment_c, product, values
 from tensor_kernels import contents, draw, expected, kernel, move
 from test_matrices import all_forms, mma
+from test_warpgroups import Form, data, name_of
+from test_warpgroups import all_forms as warpgroup_forms
+from test_warpgroups import kernel as product_kernel
 
 
 @pytest.mark.gpu
@@ -48,11 +53,23 @@ def test_the_same_products(form: tuple[Shape, str, str, str, str]) -> None:
         fragment_a(shape, a_kind, a), fragment_b(shape, b_kind, b), fragment_c(shape, c_kind, c),
         np.zeros_like(wanted),
     ]  # fmt: skip
+    assert (on_gpu(mma(*form), given, 32) == wanted).all()
+
+
+def on_gpu(text: str, given: list[Any], block: int) -> Any:
+    """Run a kernel of arrays on the GPU; returns the last one."""
     with CudaDevice() as device:
         pointers = [device.alloc(array.nbytes) for array in given]
         for pointer, array in zip(pointers, given, strict=True):
             device.write(pointer, array.tobytes())
         arguments = [pointer.to_bytes(8, "little") for pointer in pointers]
-        device.launch(mma(*form), "k", grid=1, block=32, args=arguments)
-        got = np.frombuffer(device.read(pointers[3], wanted.nbytes), wanted.dtype)
+        device.launch(text, "k", grid=1, block=block, args=arguments)
+        return np.frombuffer(device.read(pointers[-1], given[-1].nbytes), given[-1].dtype)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("form", warpgroup_forms(), ids=name_of)
+def test_the_same_products_of_warpgroups(form: Form) -> None:
+    *given, wanted = data(form)
+    got = on_gpu(product_kernel(form), [*given, np.zeros_like(wanted)], 128)
     assert (got == wanted).all()

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from tile_emulator.machine.cluster import Cluster
 
 
+_FREE = {
+    "bulk": "execute cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 before",
+    "ordinary": "execute cp.async.wait_all before",
+    "wgmma": "execute wgmma.commit_group.sync.aligned and wgmma.wait_group.sync.aligned 0 before",
+}
+
+
 class Groups:
     """The groups of one kind of one thread.
 
@@ -19,8 +26,9 @@ class Groups:
     tracked of one that is still open.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, kind: str) -> None:
         self.cluster = cluster
+        self.kind = kind
         self.column = cluster.new_column()
         self.number = 0
         self.open: list[Operation] = []
@@ -42,6 +50,16 @@ class Groups:
             operation.complete_at(self.column, self.number)
         self.tracked += self.open
         self.open = []
+
+    @property
+    def free(self) -> str:
+        """Say how to wait until sources may be used again."""
+        return _FREE[self.kind]
+
+    def unfinished(self) -> list[Operation]:
+        """Return what no wait has ended."""
+        parts = [*(operations for _, operations in self.committed), self.tracked, self.open]
+        return [operation for operations in parts for operation in operations]
 
     def all_landed(self) -> bool:
         """Tell whether every copy so far has landed, whatever its group."""

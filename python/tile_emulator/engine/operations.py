@@ -12,6 +12,7 @@ from tile_emulator.errors import Fault
 from tile_emulator.order.clock import CAUSED, FENCED, NARROW, ONLY_CAUSED, Clock
 
 if TYPE_CHECKING:
+    from tile_emulator.engine.groups import Groups
     from tile_emulator.instructions.reductions import Reduction
     from tile_emulator.machine.cluster import Cluster
     from tile_emulator.machine.cta import CTA
@@ -82,7 +83,7 @@ class Operation:
         self.clock = clock
         self.issued = int(cluster.epoch[thread])
         self.fenced = int(cluster.fenced[thread])
-        self.groups: object | None = None
+        self.groups: Groups | None = None
         self.column: int | None = None
         self.epoch = 0
         self.pieces: list[tuple[int, int]] = []

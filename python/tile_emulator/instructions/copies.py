@@ -203,7 +203,7 @@ def groups_of(w: Warp, lane: int, kind: str) -> Groups:
     key = (kind, lane)
     groups = w.keep.get(key)
     if groups is None:
-        groups = w.keep[key] = Groups(w.cta.cluster)
+        groups = w.keep[key] = Groups(w.cta.cluster, kind)
     return groups
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tile_emulator._tile_emulator import Exchange, has_operation
 from tile_emulator.errors import PTXError
-from tile_emulator.instructions.liveness import loaded_registers
+from tile_emulator.instructions.liveness import loaded_registers, product_registers, used_registers
 from tile_emulator.instructions.program import Access, Block, Body, Branch, Operation
 from tile_emulator.instructions.slots import UNSIGNED, Slots
 from tile_emulator.machine.special import DYNAMIC, SPECIAL, UNSUPPORTED, dynamic_value
@@ -76,6 +76,8 @@ class Decoder:
         self.fine = fine
         self.strict = strict
         self.loaded = loaded_registers(function)
+        # The hidden registers of those that `wgmma.mma_async` uses, with the line of another use.
+        self.watched = {name: slots.new(32) for name in product_registers(function)}
         widths = {name: type_bits(kind) or 32 for name, kind in function.registers.items()}
         # Who uses another width is unsupported.
         self.registers = {n: slots.new(width) for n, width in widths.items() if width in UNSIGNED}
@@ -316,12 +318,25 @@ class Decoder:
             handler(self, ins)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise self.error(f"unsupported instruction '{ins.opcode}'") from error
-        steps = self.before + self.steps + self.after
+        steps = self.before + self.steps + self.after + self._uses(ins)
         if ins.guard is None or not steps:
             return steps
         name = "guard.not" if ins.guard_negated else "guard"
         guard = Operation(name, 0, (self.registers[ins.guard.name],), len(steps) + 1)
         return [guard, *steps, Operation("end", 0, ())]
+
+    def _uses(self, ins: Instruction) -> Body:
+        """Note uses of registers that `wgmma.mma_async` uses, too.
+
+        Compilers copy registers between products, and assemblers take the copies away again.
+        """
+        if not self.watched or ins.family == "wgmma":
+            return []
+        if ins.family == "mov" and isinstance(ins.operands[1], Reg) and not self.strict:
+            return []
+        line = self.slots.constant(32, ins.line)
+        names = [name for name in used_registers(ins) if name in self.watched]
+        return [Operation("mov.32", self.watched[name], (line,)) for name in names]
 
     def guarded_control(self, control: Control | Branch) -> Control | Branch:
         """Skip `control` in the lanes where the instruction's guard is false."""

@@ -46,6 +46,25 @@ def is_used(function: Function, start: Instruction, name: str) -> bool:
     return False
 
 
+def product_registers(function: Function) -> list[str]:
+    """Return the registers that `wgmma.mma_async` reads and writes while others may go on."""
+    names = [
+        name
+        for ins in function.body or ()
+        if ins.parts[:2] == ("wgmma", "mma_async")
+        for operand in ins.operands[:2]
+        if isinstance(operand, Vec)
+        for name in _names(operand)
+    ]
+    return list(dict.fromkeys(names))
+
+
+def used_registers(ins: Instruction) -> list[str]:
+    """Return the registers that an instruction reads or writes, its guard's among them."""
+    names = [name for operand in ins.operands for name in _names(operand)]
+    return names if ins.guard is None else [*names, ins.guard.name]
+
+
 def loaded_registers(function: Function) -> set[str]:
     """Return the registers whose values may depend on loads from shared memory."""
     found: set[str] = set()

@@ -22,7 +22,16 @@ from tile_emulator.instructions.formats import BITS, decode, round_sums
 from tile_emulator.instructions.lanes import exchanges_loads, rows_of
 from tile_emulator.instructions.memory import elements
 from tile_emulator.instructions.sync import check_aligned
-from tile_emulator.machine.warp import ALL_LANES, FULL, NEXT, Fragment, Mask, Warp, bits_of
+from tile_emulator.machine.warp import (
+    ALL_LANES,
+    FULL,
+    NEXT,
+    Fragment,
+    Mask,
+    Warp,
+    bits_of,
+    first_lane,
+)
 from tile_emulator.ptx.module import Instruction, Operand, Vec
 
 Array = Any
@@ -39,23 +48,30 @@ def together(d: Decoder, ins: Instruction, act: Callable[[Warp], None], ordered:
     loaded = ordered and not d.strict
 
     def step(fragment: Fragment, m: Mask) -> int:
-        w, bits = fragment.warp, bits_of(m)
-        then = check_aligned(fragment, bits, ins)
+        w = fragment.warp
+        then = whole_warp(fragment, m, ins)
         if then != NEXT:
             return then
-        if bits != FULL:
-            raise Fault(
-                "divergence",
-                f"{ins.opcode} is executed by a warp of {bits.bit_count()} threads, it needs 32",
-                "launch a multiple of 32 threads, and let none of them exit before",
-                (bits & -bits).bit_length() - 1,
-            )
         w.at = ins
         act(w)
-        w.cta.cluster.order_lanes(w, bits, rows_of(loaded))
+        w.cta.cluster.order_lanes(w, FULL, rows_of(loaded))
         return NEXT
 
     d.control(step)
+
+
+def whole_warp(fragment: Fragment, m: Mask, ins: Instruction) -> int:
+    """All 32 lanes must be there; returns NEXT, or how to go on where some come first."""
+    bits = bits_of(m)
+    then = check_aligned(fragment, bits, ins)
+    if then == NEXT and bits != FULL:
+        raise Fault(
+            "divergence",
+            f"{ins.opcode} is executed by a warp of {bits.bit_count()} threads, it needs 32",
+            "launch a multiple of 32 threads, and let none of them exit before",
+            first_lane(bits),
+        )
+    return then
 
 
 def registers(operand: Operand, count: int, d: Decoder) -> list[Operand]:

@@ -24,6 +24,7 @@ from tile_emulator.instructions import (
     moves,
     sync,
     tensors,
+    warpgroups,
 )
 from tile_emulator.instructions.decoder import Decoder
 from tile_emulator.ptx.module import Instruction
@@ -157,6 +158,7 @@ FAMILIES: dict[str, tuple[Handler, int, int]] = {
     "trap": (control.trap, 0, 0),
     "vabsdiff4": (integer.byte_differences, 4, 4),
     "vote": (lanes.vote, 3, 3),
+    "wgmma": (warpgroups.warpgroup, 0, 8),
     "xor": (moves.logic, 3, 3),
 }
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -67,6 +67,8 @@ class CTA:
         self.copies: dict[int, Operation] = {}
         self.landed: dict[int, Operation] = {}
         self.exit_clock: Clock | None = None
+        # Products that some warps of a warpgroup have executed: what the first has, and how many.
+        self.products: dict[tuple[int, int], list[Any]] = {}
         self.warps: list[Warp] = []
         for index in range(self.warp_count):
             lanes = min(LANES, threads - LANES * index)
@@ -112,6 +114,13 @@ class CTA:
 
     def _check_exit(self) -> None:
         """A CTA must outlive the copies from and into it, and its peers' accesses."""
+        for _, count in self.products.values():
+            raise Fault(
+                "divergence",
+                f"CTA rank {self.rank} exits after {count} of the 4 warps of a warpgroup have "
+                "executed a wgmma.mma_async",
+                "let all threads of the warpgroup execute the same products",
+            )
         unknown = list(self.copies.values())
         unknown += [o for o in self.landed.values() if not self._knows(o.column or 0, o.epoch)]
         if unknown:
@@ -123,9 +132,8 @@ class CTA:
                     f"CTA rank {self.rank} exits while a {operation.name} {side} it may be in "
                     "flight",
                     advice.LEAVE_LATER
-                    if operation.barrier is not None
-                    else "execute cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 "
-                    "before the end",
+                    if operation.groups is None
+                    else f"{operation.groups.free} the end",
                     None,
                     operation.notes(),
                 )

@@ -267,6 +267,9 @@ class Warp(core.Warp):
 
     def retire(self, fragment: Fragment, bits: int) -> None:
         """End the threads `bits` of `fragment`."""
+        products = self.keep.get("wgmma")
+        if products is not None:
+            products.check(self)
         self.live &= ~bits
         rest = fragment.bits & ~bits
         join = fragment.join

@@ -31,7 +31,6 @@ _WAIT_GROUP = (
 _NARROW = ", except by relaxed synchronisation or at too narrow a scope"
 _OPAQUE = "belongs to a live mbarrier, whose bytes mean nothing, and is read by"
 _APART = "keep data and barriers apart, and check the address and size"
-_FREE_GROUP = "execute cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 before"
 
 
 def _wait_for(operation: Operation) -> str:
@@ -39,7 +38,7 @@ def _wait_for(operation: Operation) -> str:
 
 
 def _free(operation: Operation) -> str:
-    return advice.FREE if operation.barrier is not None else _FREE_GROUP
+    return operation.groups.free if operation.groups is not None else advice.FREE
 
 
 def _at_once(operation: Operation, thread: int) -> tuple[str, ...]:

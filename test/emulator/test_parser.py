@@ -86,14 +86,14 @@ def test_an_instruction_that_is_not_known_stops_only_the_kernels_that_reach_it()
     module = te.parse(
         HEADER
         + """
-.func helper() { wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%a, %b}, [x+1], {1}; ret; }
+.func helper() { tcgen05.mma.cta_group::1.kind::f16 {%a, %b}, [x+1], {1}; ret; }
 .entry direct() { frobnicate.b32 [a, {b, c}], d|e, -1; ret; }
 .entry calls() { call helper, (); ret; }
 .entry plain() { ret; }
 """
     )
     te.emulate(module, "plain")
-    for name, opcode, line in [("direct", "frobnicate.b32", 6), ("calls", "wgmma.mma_async", 5)]:
+    for name, opcode, line in [("direct", "frobnicate.b32", 6), ("calls", "tcgen05.mma", 5)]:
         with pytest.raises(te.PTXError, match=f"unsupported instruction '{opcode}") as caught:
             te.emulate(module, name)
         assert caught.value.line == line

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions that PTX declares and the driver provides: `vprintf`, `__assertfail`."""
+"""Functions that PTX declares and the driver provides: printf, assertions, the kernels' heap."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tile_emulator.ptx.module import Instruction, Operand, Sym
 
 # Widths of more digits are left as they stand: nobody pads to a thousand columns.
 _FORMAT = re.compile(r"%[-+ #0]*\d{0,3}(?:\.\d{1,3})?(?:hh|h|ll|l|z|t|j)?([diouxXeEfFgGcsp%])")
-_PARAMETERS = {"vprintf": 2, "__assertfail": 5}
+_PARAMETERS = {"vprintf": 2, "__assertfail": 5, "malloc": 1, "free": 1}
 
 
 def system_call(
@@ -34,8 +34,34 @@ def system_call(
         raise d.error(f"unsupported call of the undefined function '{name}'")
     if len(offsets) != wanted:
         raise d.error(f"'{name}' takes {wanted} parameters, got {len(offsets)}")
-    if name == "vprintf":
-        result = d.place(returns[0].name)[1] if returns and isinstance(returns[0], Sym) else None
+    result = d.place(returns[0].name)[1] if returns and isinstance(returns[0], Sym) else None
+    if name == "malloc":
+
+        def allocate(w: Warp, m: Mask) -> None:
+            memory = w.cta.cluster.launch.memory
+            for lane in lanes_of(m).tolist():
+                address = memory.malloc(_pointer(w, lane, offsets[0]))
+                if result is not None:
+                    w.local[lane, result : result + 8] = list(address.to_bytes(8, "little"))
+
+        d.emit_visible(allocate)
+    elif name == "free":
+
+        def release(w: Warp, m: Mask) -> None:
+            w.at = ins
+            memory = w.cta.cluster.launch.memory
+            for lane in lanes_of(m).tolist():
+                address = _pointer(w, lane, offsets[0])
+                if address and not memory.free(address):
+                    raise Fault(
+                        "address",
+                        f"free of 0x{address:x}, which malloc has not returned, or which is free",
+                        "free each pointer once, in the kernel or in one that follows",
+                        lane,
+                    )
+
+        d.emit_visible(release)
+    elif name == "vprintf":
 
         def output(w: Warp, m: Mask) -> None:
             w.at = ins

@@ -17,6 +17,8 @@ from tile_emulator._tile_emulator import Memory
 from tile_emulator.errors import Fault
 
 HEAP = 0x7_0000_0000_0000
+# What kernels may allocate: CUDA's default for cudaLimitMallocHeapSize.
+HEAP_BYTES = 8 << 20
 SHARED_WINDOW = 1 << 56
 LOCAL_WINDOW = 2 << 56
 PARAM_WINDOW = 3 << 56
@@ -39,6 +41,9 @@ class Segment:
         self.name = name
 
 
+Snapshot = tuple[list[tuple[Segment, NDArray[np.uint8]]], dict[int, int]]
+
+
 class GlobalMemory:
     """Segments by address."""
 
@@ -47,6 +52,8 @@ class GlobalMemory:
         self._segments: list[Segment] = []
         self._next = HEAP
         self.core = Memory()
+        # What kernels have of their own heap, by address.
+        self.heap: dict[int, int] = {}
 
     def alloc(self, nbytes: int, name: str = "allocation") -> int:
         """Return the address of new zeroed bytes, aligned to 512 bytes."""
@@ -55,6 +62,20 @@ class GlobalMemory:
         self._next += -(-max(nbytes, 1) // 512) * 512 + 512
         self._insert(Segment(base, data, name))
         return base
+
+    def malloc(self, nbytes: int) -> int:
+        """Return the address of bytes of the kernels' own heap; 0 where it has no room."""
+        if not 0 < nbytes <= HEAP_BYTES - sum(self.heap.values()):
+            return 0
+        address = self.alloc(nbytes, "memory of malloc")
+        # What a kernel reads before it writes there is not zero by chance.
+        self.bytes_at(address, nbytes)[:] = 0xCD
+        self.heap[address] = nbytes
+        return address
+
+    def free(self, address: int) -> bool:
+        """Release what `malloc` returned; returns whether it was that."""
+        return address in self.heap and self.release(address)
 
     def map_host(self, address: int, nbytes: int) -> None:
         """Make host memory usable at its own address."""
@@ -76,6 +97,7 @@ class GlobalMemory:
             return False
         del self._bases[at], self._segments[at]
         self.core.remove(address)
+        self.heap.pop(address, None)
         return True
 
     def segment(self, address: int, nbytes: int) -> Segment | None:
@@ -111,12 +133,18 @@ class GlobalMemory:
             lane,
         )
 
-    def snapshot(self) -> list[tuple[Segment, NDArray[np.uint8]]]:
+    def snapshot(self) -> Snapshot:
         """Copy all bytes, for `restore`."""
-        return [(segment, segment.data.copy()) for segment in self._segments]
+        return [(segment, segment.data.copy()) for segment in self._segments], dict(self.heap)
 
-    @staticmethod
-    def restore(copies: list[tuple[Segment, NDArray[np.uint8]]]) -> None:
-        """Put back what `snapshot` copied."""
-        for segment, data in copies:
+    def restore(self, copies: Snapshot) -> None:
+        """Put back what `snapshot` copied: segments of kernels that came since are gone."""
+        segments, heap = copies
+        kept, here = {segment.base for segment, _ in segments}, set(self._bases)
+        for base in here - kept:
+            self.release(base)
+        for segment, data in segments:
+            if segment.base not in here:
+                self._insert(segment)
             segment.data[:] = data
+        self.heap = dict(heap)

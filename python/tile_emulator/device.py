@@ -10,7 +10,7 @@ import numpy as np
 
 from tile_emulator.checks import parse_checks
 from tile_emulator.errors import EmulationError, Error, Fault, LaunchError
-from tile_emulator.instructions.builder import build_program
+from tile_emulator.instructions.builder import build_program, function_addresses
 from tile_emulator.instructions.program import Program
 from tile_emulator.limits import DEFAULT_MAX_SECONDS, DEFAULT_MAX_STEPS
 from tile_emulator.machine.launch import (
@@ -21,7 +21,7 @@ from tile_emulator.machine.launch import (
     check_launch,
     triple,
 )
-from tile_emulator.machine.memory import FUNCTIONS, GlobalMemory
+from tile_emulator.machine.memory import GlobalMemory
 from tile_emulator.machine.scheduler import Budget
 from tile_emulator.names import SharedName
 from tile_emulator.ptx.module import Module
@@ -158,8 +158,7 @@ class Device:
             for variable in group.values()
             if variable.space in ("global", "const")
         }
-        # Addresses of functions can be kept and compared, but not called.
-        entries = {f.name: FUNCTIONS + 16 * number for number, f in enumerate(functions)}
+        entries = function_addresses(module)
         for variable in variables.values():
             for _, target, _ in variable.pointers:
                 if target not in variables and target not in entries:

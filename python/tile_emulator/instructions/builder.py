@@ -10,8 +10,8 @@ from tile_emulator.instructions.graph import immediate_post_dominators
 from tile_emulator.instructions.program import SHARED_BASE, Block, Body, Program, make_code
 from tile_emulator.instructions.slots import Slots
 from tile_emulator.instructions.table import find_handler
-from tile_emulator.machine.memory import PARAM_WINDOW
-from tile_emulator.ptx.module import Function, Instruction, Mem, Module, Operand, Sym, Variable
+from tile_emulator.machine.memory import FUNCTIONS, PARAM_WINDOW
+from tile_emulator.ptx.module import Function, Instruction, Mem, Module, Operand, Reg, Sym, Variable
 
 MAX_LOCAL_BYTES = 512 << 10
 MAX_PARAM_BYTES = 32764
@@ -31,6 +31,9 @@ def build_program(
         raise LaunchError(f"no kernel '{name}' in the module, it has: {known}")
     functions = _reachable(module, kernel)
     names: dict[str, tuple[str, int]] = {n: ("global", a) for n, a in addresses.items()}
+    places = function_addresses(module)
+    names.update((n, ("function", a)) for n, a in places.items())
+    targets = {places[f.name]: f for f in functions if not f.is_entry}
     entries: dict[str, int] = {}
     static, dynamic_align = _place_shared(module, functions, names)
     local_bytes, param_offsets, param_bytes = _place_local(functions, names)
@@ -47,8 +50,9 @@ def build_program(
     for function in functions:
         entries[function.name] = len(blocks)
         decoder = Decoder(
-            function, slots, blocks, names, entries, module.functions, find_handler, fine, strict
-        )
+            function, slots, blocks, names, entries, module.functions, targets, find_handler, fine,
+            strict,
+        )  # fmt: skip
         _decode_function(decoder)
     for block in blocks:
         if block.at is not None and not block.at.text:
@@ -79,10 +83,35 @@ def _symbols(operand: Operand) -> list[str]:
     return [name for item in items for name in _symbols(item)]
 
 
+def function_addresses(module: Module) -> dict[str, int]:
+    """Return what pointers to functions hold, by the names of functions, aliases among them."""
+    numbers = {f.name: i for i, f in enumerate(module.functions.values())}
+    return {n: FUNCTIONS + 16 * numbers[f.name] for n, f in module.functions.items()}
+
+
+def _pointed(module: Module) -> list[Function]:
+    """Return the functions that a pointer may lead to."""
+    names = {
+        name
+        for function in module.functions.values()
+        for ins in function.body or ()
+        if ins.family != "call"
+        for operand in ins.operands
+        for name in _symbols(operand)
+    }
+    for group in (module.variables, *(f.variables for f in module.functions.values())):
+        names.update(name for v in group.values() for _, name, _ in v.pointers)
+    functions = [f for n, f in module.functions.items() if n in names]
+    return [f for f in functions if f.body is not None and not f.is_entry]
+
+
 def _reachable(module: Module, kernel: Function) -> list[Function]:
+    """Return what a kernel may call, each function after those that it calls by name."""
     found: dict[str, Function] = {}
+    through_pointers = False
 
     def visit(function: Function, path: tuple[str, ...]) -> None:
+        nonlocal through_pointers
         if function.name in path:
             raise PTXError(f"unsupported recursion through '{function.name}'", function.line)
         if function.name in found:
@@ -90,6 +119,7 @@ def _reachable(module: Module, kernel: Function) -> list[Function]:
         for ins in function.body or ():
             if ins.family != "call":
                 continue
+            through_pointers |= any(isinstance(operand, Reg) for operand in ins.operands)
             for operand in ins.operands:
                 if isinstance(operand, Sym) and operand.name in module.functions:
                     callee = module.functions[operand.name]
@@ -98,6 +128,9 @@ def _reachable(module: Module, kernel: Function) -> list[Function]:
         found[function.name] = function
 
     visit(kernel, ())
+    if through_pointers:
+        for function in _pointed(module):
+            visit(function, ())
     return list(found.values())
 
 

@@ -3,15 +3,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tile_emulator.errors import Fault
+from tile_emulator.errors import Fault, PTXError
 from tile_emulator.instructions.decoder import Decoder, guard_mask
 from tile_emulator.instructions.program import Branch
-from tile_emulator.machine.warp import DONE, NEXT, Control, Fragment, Mask, bits_of, first_lane
-from tile_emulator.ptx.module import Args, Instruction, Operand, Reg, Sym
+from tile_emulator.machine.warp import (
+    DONE,
+    NEXT,
+    Control,
+    Fragment,
+    Mask,
+    bits_of,
+    first_lane,
+    mask_of,
+)
+from tile_emulator.ptx.module import Args, Function, Instruction, Operand, Reg, Sym
 
 
 def branch(d: Decoder, ins: Instruction) -> None:
@@ -129,13 +139,14 @@ def trap(d: Decoder, ins: Instruction) -> None:
 
 
 def call(d: Decoder, ins: Instruction) -> None:
-    """`call` of a device function by name; parameters are copied through local memory."""
+    """`call` of a device function; parameters are copied through local memory."""
     operands = list(ins.operands)
     returns = _arguments(operands)
     callee = operands.pop(0)
     arguments = _arguments(operands)
     if isinstance(callee, Reg):
-        raise d.error("unsupported indirect call")
+        call_through(d, ins, callee, returns, arguments)
+        return
     if not isinstance(callee, Sym):
         raise d.error("expected a function")
     function = d.signatures.get(callee.name)
@@ -146,39 +157,124 @@ def call(d: Decoder, ins: Instruction) -> None:
 
         system_call(d, ins, callee.name, returns, arguments)
         return
-    pairs_in = [
-        (_param(d, actual), d.names[f"{function.name}/{formal.name}"][1], formal.size)
-        for actual, formal in zip(arguments, function.params, strict=False)
-    ]
-    pairs_out = [
-        (d.names[f"{function.name}/{formal.name}"][1], _param(d, actual), formal.size)
-        for actual, formal in zip(returns, function.returns, strict=False)
-    ]
-    if len(pairs_in) != len(function.params) or len(pairs_out) != len(function.returns):
+    passed = Passed.of(d, ins, function, returns, arguments)
+    if passed is None:
         raise d.error(f"call of '{callee.name}' does not match its declaration")
-    # Not by the name in the call, which may be an alias.
-    entry = d.entries[function.name]
     meet = d.meet()
 
-    def after(w: Any, m: Mask) -> None:
-        copy_local(w, m, pairs_out)
-
     def step(fragment: Fragment, m: Mask) -> int:
-        warp = fragment.warp
-        here = warp.program.blocks[fragment.pc].next
-        bits = bits_of(m)
-        copy_local(warp, m, pairs_in)
-        if bits == fragment.bits:
-            fragment.calls = (*fragment.calls, (here, after))
-            return entry
-        calls = fragment.calls
-        warp.diverge(fragment, bits, entry, here, meet[0])
-        for piece in warp.fragments[-2:]:
-            if piece.bits == bits:
-                piece.calls = (*calls, (here, after))
-        return DONE
+        return enter(fragment, m, passed, following(fragment), meet[0])
 
     d.control(step, blocking=False)
+
+
+@dataclass(frozen=True)
+class Passed:
+    """One call of a function: (source, destination, bytes) of what goes in and comes back."""
+
+    function: Function
+    ins: Instruction
+    entries: dict[str, int]
+    into: tuple[tuple[int, int, int], ...]
+    back: tuple[tuple[int, int, int], ...]
+
+    @classmethod
+    def of(
+        cls,
+        d: Decoder,
+        ins: Instruction,
+        function: Function,
+        returns: tuple[Operand, ...],
+        arguments: tuple[Operand, ...],
+    ) -> Passed | None:
+        """Return the call, or None where the function has other parameters."""
+        if len(arguments) != len(function.params) or len(returns) != len(function.returns):
+            return None
+
+        def place(name: str) -> int:
+            return d.names[f"{function.name}/{name}"][1]
+
+        into = zip(arguments, function.params, strict=True)
+        back = zip(returns, function.returns, strict=True)
+        return cls(
+            function,
+            ins,
+            d.entries,
+            tuple((_param(d, actual), place(formal.name), formal.size) for actual, formal in into),
+            tuple((place(formal.name), _param(d, actual), formal.size) for actual, formal in back),
+        )
+
+    def __call__(self, w: Any, m: Mask) -> None:
+        """Bring back what the function returns."""
+        copy_local(w, m, self.back)
+
+
+def following(fragment: Fragment) -> int:
+    """Return the block after the one that a fragment is at."""
+    return int(fragment.warp.program.blocks[fragment.pc].next)
+
+
+def enter(fragment: Fragment, m: Mask, passed: Passed, others: int, meet: int) -> int:
+    """Let lanes call a function, while the others go to the block `others`."""
+    warp, function = fragment.warp, passed.function
+    bits = bits_of(m)
+    if any(before.function is function for _, before in fragment.calls):
+        raise PTXError(f"unsupported recursion through '{function.name}'", passed.ins.line)
+    # Not by the name in the call, which may be an alias.
+    entry = passed.entries[function.name]
+    copy_local(warp, m, passed.into)
+    calls = (*fragment.calls, (following(fragment), passed))
+    if bits == fragment.bits:
+        fragment.calls = calls
+        return entry
+    warp.diverge(fragment, bits, entry, others, meet)
+    for piece in warp.fragments[-2:]:
+        if piece.bits == bits:
+            piece.calls = calls
+    return DONE
+
+
+def call_through(
+    d: Decoder,
+    ins: Instruction,
+    callee: Reg,
+    returns: tuple[Operand, ...],
+    arguments: tuple[Operand, ...],
+) -> None:
+    """`call` through a pointer: lanes that call different functions go one after another."""
+    pointer = d.source(callee, "u64")
+    known = {
+        address: Passed.of(d, ins, function, returns, arguments)
+        for address, function in d.targets_by_address.items()
+    }
+    meet = d.meet()
+
+    def step(fragment: Fragment, m: Mask) -> int:
+        warp, bits = fragment.warp, bits_of(m)
+        if bits != fragment.bits:
+            warp.diverge(fragment, bits, fragment.pc, following(fragment), meet[0])
+            return DONE
+        pointers = warp.u[pointer]
+        lane = first_lane(bits)
+        address = int(pointers[lane])
+        passed = known.get(address)
+        if passed is None:
+            warp.at = ins
+            function = d.targets_by_address.get(address)
+            what = f"0x{address:x}, where there is no function"
+            if function is not None:
+                what = f"a pointer to '{function.name}', which has other parameters"
+            raise Fault(
+                "address",
+                f"a call through {what}",
+                "call what the address of a function was taken of, with its parameters",
+                lane,
+            )
+        same = mask_of(bits_of(pointers == pointers[lane]) & bits)
+        # Lanes that call another function come here again.
+        return enter(fragment, same, passed, fragment.pc, meet[0])
+
+    d.control(step, blocking=True)
 
 
 def _arguments(operands: list[Operand]) -> tuple[Operand, ...]:
@@ -196,7 +292,7 @@ def _param(d: Decoder, operand: object) -> int:
     return d.place(operand.name)[1]
 
 
-def copy_local(w: Any, m: Mask, pairs: list[tuple[int, int, int]]) -> None:
+def copy_local(w: Any, m: Mask, pairs: tuple[tuple[int, int, int], ...]) -> None:
     """Copy (source, destination, bytes) within the local memory of the active lanes."""
     local = w.local
     for source, destination, size in pairs:

@@ -60,6 +60,7 @@ class Decoder:
         names: dict[str, tuple[str, int]],
         entries: dict[str, int],
         signatures: dict[str, Function],
+        targets: dict[int, Function],
         find_handler: Callable[
             [str], tuple[Callable[[Decoder, Instruction], None], int, int] | None
         ],
@@ -72,6 +73,8 @@ class Decoder:
         self.names = names
         self.entries = entries
         self.signatures = signatures
+        # What pointers to functions may lead to.
+        self.targets_by_address = targets
         self.find_handler = find_handler
         self.fine = fine
         self.strict = strict

@@ -278,9 +278,9 @@ def edited(form: Form, *changes: tuple[str, str]) -> str:
 FAULTS = {
     "no fence": ("in-flight", GOOD, (fence(), "")),
     "an accumulator is set after the fence": (
-        "in-flight", GOOD, (fence(), fence() + "mov.b32 %d3, 0;\n")),
+        "in-flight", GOOD, (fence(), fence() + "add.u32 %d3, %d3, 0;\n")),
     "a factor is set after the fence": (
-        "in-flight", IN_REGISTERS, (fence(), fence() + "mov.b32 %a1, 0;\n")),
+        "in-flight", IN_REGISTERS, (fence(), fence() + "add.u32 %a1, %a1, 0;\n")),
     "an accumulator is read before the wait": (
         "in-flight", GOOD, (COMMIT, COMMIT + "add.u32 %r7, %d2, 1;\n")),
     "an accumulator is written before the wait": (
@@ -357,6 +357,12 @@ TWINS = {
         GOOD, (WAIT, COMMIT + WAIT.replace(" 0", " 1"))),
     "a tile is overwritten after the wait and a barrier": (
         GOOD, (WAIT, WAIT + "bar.sync 0; st.shared.b32 [left], 0;\n")),
+    "a constant that a compiler puts into a register where it is needed": (
+        GOOD, ("ld.global.b32 %d3, [%q0+12];", ""),
+        (fence(), "ld.global.b32 %r7, [%q0+12];\n" + fence() + "mov.b32 %d3, %r7;"
+         "mov.b32 %d2, {%h0, %h1};\n"),
+        ("ld.global.b32 %d2, [%q0+8];", "ld.global.v2.b16 {%h0, %h1}, [%q0+8];"),
+        (".reg .b32 %r<8>", ".reg .b16 %h<2>; .reg .b32 %r<8>")),
     "a copy of an accumulator that assemblers take away": (
         GOOD, (COMMIT, COMMIT + "mov.b32 %r7, %d2;\n")),
 }  # fmt: skip
@@ -369,9 +375,10 @@ def test_what_is_right_is_not_reported(name: str, schedule: str) -> None:
     assert (run(edited(form, *changes), form, schedule) == data(form)[3]).all()
 
 
-def test_a_copy_of_an_accumulator_is_reported_by_strict_checks() -> None:
-    form, *changes = TWINS["a copy of an accumulator that assemblers take away"]
-    with pytest.raises(te.EmulationError, match="is used at PTX line"):
+@pytest.mark.parametrize("name", [name for name in TWINS if "compiler" in name or "copy" in name])
+def test_moves_are_reported_by_strict_checks(name: str) -> None:
+    form, *changes = TWINS[name]
+    with pytest.raises(te.EmulationError, match=r"of register %d[23]|is used at PTX line"):
         run(edited(form, *changes), form, "eager", "strict")
 
 

@@ -49,6 +49,10 @@ def guard_mask(w: Warp, m: Mask, predicate: int, negated: bool) -> Mask | None:
     return lanes if negated or m is not True else lanes.copy()
 
 
+# In the note of a use of a register of `wgmma.mma_async`: it was a move, which needs no fence.
+MOVED = 1 << 31
+
+
 class Decoder:
     """Decodes one function; `names` says where variables of the module are."""
 
@@ -331,13 +335,15 @@ class Decoder:
     def _uses(self, ins: Instruction) -> Body:
         """Note uses of registers that `wgmma.mma_async` uses, too.
 
-        Compilers copy registers between products, and assemblers take the copies away again.
+        Compilers copy registers between products, and assemblers take the copies away again. They
+        also put a constant, or a pair of halves, into a register just before it is needed.
         """
         if not self.watched or ins.family == "wgmma":
             return []
-        if ins.family == "mov" and isinstance(ins.operands[1], Reg) and not self.strict:
+        moves = ins.family == "mov" and not self.strict
+        if moves and isinstance(ins.operands[1], Reg):
             return []
-        line = self.slots.constant(32, ins.line)
+        line = self.slots.constant(32, ins.line | MOVED if moves else ins.line)
         names = [name for name in used_registers(ins) if name in self.watched]
         return [Operation("mov.32", self.watched[name], (line,)) for name in names]
 

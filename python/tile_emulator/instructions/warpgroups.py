@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.copies import End, groups_of, launch_copy
-from tile_emulator.instructions.decoder import Decoder
+from tile_emulator.instructions.decoder import MOVED, Decoder
 from tile_emulator.instructions.formats import BITS, decode
 from tile_emulator.instructions.matrices import (
     Fragments,
@@ -69,7 +69,7 @@ class State:
     def check(self, w: Warp) -> None:
         """Report a register that was used before its product was waited for."""
         for operation, watched in self.pending:
-            used = used_at(w, watched)
+            used = used_at(w, watched, moves=True)
             if used is not None:
                 w.cta.cluster.report(
                     Fault(
@@ -93,11 +93,19 @@ def state_of(w: Warp) -> State:
     return state
 
 
-def used_at(w: Warp, watched: Watched) -> tuple[str, int] | None:
-    """Return the first register that was used since the last fence, and the line of that use."""
+def used_at(w: Warp, watched: Watched, moves: bool) -> tuple[str, int] | None:
+    """Return the first register that was used since the last fence, and the line of that use.
+
+    `moves` says whether moves count.
+    """
     for name, slot in watched:
-        if w.u[slot].any():
-            return name, int(w.u[slot].max())
+        lines = w.u[slot]
+        if lines.any():
+            if moves:
+                lines = lines & np.uint32(MOVED - 1)
+            line = int(np.where(lines < MOVED, lines, 0).max())
+            if line:
+                return name, line
     return None
 
 
@@ -378,13 +386,18 @@ def multiply(d: Decoder, ins: Instruction) -> None:
 
 
 def check_registers(w: Warp, watched: Watched) -> None:
-    """A fence must come between other uses of a product's registers and the product."""
+    """A fence must come between other uses of a product's registers, but moves, and the product."""
     state = state_of(w)
-    used = used_at(w, watched)
-    if used is None and state.fenced:
+    if state.fenced and used_at(w, watched, moves=True) is None:
         return
     state.check(w)
-    what = "without a wgmma.fence before"
-    if used is not None:
-        what = f"without a wgmma.fence after the use of register {used[0]} at PTX line {used[1]}"
-    w.cta.cluster.report(Fault("in-flight", f"a wgmma.mma_async is issued {what}", _FENCE, 0))
+    used = used_at(w, watched, moves=False)
+    if used is not None or not state.fenced:
+        what = "without a wgmma.fence before"
+        if used is not None:
+            what = (
+                f"without a wgmma.fence after the use of register {used[0]} at PTX line {used[1]}"
+            )
+        w.cta.cluster.report(Fault("in-flight", f"a wgmma.mma_async is issued {what}", _FENCE, 0))
+    for _, slot in watched:
+        w.u[slot][:] = 0

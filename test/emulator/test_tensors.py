@@ -204,3 +204,87 @@ def test_the_driver_s_numbers_mean_the_same() -> None:
 def test_what_is_no_number_is_a_type_error(name: str) -> None:
     with pytest.raises(TypeError, match=f"^{name} must"):
         te.encode_tiled(**{**GOOD, name: 1.5})
+
+
+WAYS = [
+    (None, "shared::cluster.global.tile.mbarrier", "shared::cluster.global.mbarrier"),
+    (None, "shared::cluster.global.tile", "shared::cta.global.tile"),
+    (
+        None,
+        "complete_tx::bytes\n    [buffer+128], [%m, {%c0, %c1}], [bar];",
+        "complete_tx::bytes.L2::cache_hint\n    [buffer+128], [%m, {%c0, %c1}], [bar], %q;",
+    ),
+    (
+        None,
+        "complete_tx::bytes\n    [buffer+128], [%m, {%c0, %c1}], [bar];",
+        "complete_tx::bytes.multicast::cluster.L2::cache_hint\n"
+        "    [buffer+128], [%m, {%c0, %c1}], [bar], 1, %q;",
+    ),
+    (None, "L2.global [%m, {%c0, %c1}]", "L2.global.tile.L2::cache_hint [%m, {%c0, %c1}], %q"),
+    ("", "shared::cta.tile.bulk_group", "shared::cta.bulk_group"),
+    (
+        "",
+        "tile.bulk_group\n    [%m, {%c0, %c1}], [buffer+128];",
+        "tile.bulk_group.L2::cache_hint\n    [%m, {%c0, %c1}], [buffer+128], %q;",
+    ),
+    ("", "mov.b64 %m, map; cvta.param.u64 %m, %m;", "mov.b64 %m, map;"),
+]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(("op", "old", "new"), WAYS, ids=lambda value: str(value)[-24:])
+def test_other_ways_to_write_it_mean_the_same(op: Any, old: str, new: str, schedule: str) -> None:
+    case = example()
+    text = kernel(2, case.place, case.box_bytes, op)
+    assert text.count(old) == 1
+    tensor, buffer = contents(case)
+    got = move(
+        te.Device(schedule=schedule), case, te.parse(text.replace(old, new)), te.encode_tiled,
+        tensor, buffer,
+    )  # fmt: skip
+    assert got == expected(case, op, tensor, buffer)
+
+
+def test_a_map_may_be_in_global_memory() -> None:
+    """The kernel reads its address where the others have the map; 64 bytes are its alignment."""
+    case = example()
+    text = kernel(2, case.place, case.box_bytes, None).replace(
+        "mov.b64 %m, map; cvta.param.u64 %m, %m;", "ld.param.u64 %m, [map];"
+    )
+    tensor, buffer = contents(case)
+    device = te.Device()
+    for shift in (0, 64, 16):
+        place = device.alloc(512) + shift
+
+        def encode(*given: Any, place: int = place) -> bytes:
+            device.write(place, te.encode_tiled(*given))
+            return place.to_bytes(128, "little")
+
+        if shift == 16:
+            with pytest.raises(te.EmulationError, match="it must be at a multiple of 64"):
+                move(device, case, te.parse(text), encode, tensor, buffer)
+        else:
+            got = move(device, case, te.parse(text), encode, tensor, buffer)
+            assert got == expected(case, None, tensor, buffer)
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes",
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes",
+        "cp.async.bulk.tensor.6d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+        "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.bulk_group",
+        "cp.async.bulk.tensor.2d.shared::cluster.shared::cta.mbarrier::complete_tx::bytes",
+    ],
+)
+def test_what_the_emulator_does_not_have_is_refused_with_its_line(new: str) -> None:
+    case = example()
+    old = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+    text = kernel(2, case.place, case.box_bytes, None)
+    assert text.count(old) == 1
+    line = text[: text.index(old)].count("\n") + 1
+    with pytest.raises(te.PTXError) as caught:
+        move(te.Device(), case, te.parse(text.replace(old, new)), te.encode_tiled, *contents(case))
+    assert caught.value.line == line

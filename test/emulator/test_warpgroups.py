@@ -460,3 +460,126 @@ def test_boxes_of_tensors_are_multiplied(schedule: str) -> None:
     device.launch(te.parse(text), "k", 1, 128, args=arguments)
     got = np.frombuffer(device.read(places[1], wanted.nbytes), np.uint32)
     assert (got == wanted).all()
+
+
+RING = """.visible .entry k(.param .align 64 .b8 a[128], .param .align 64 .b8 b[128],
+  .param .u64 c, .param .u64 d)
+{
+  .reg .pred %p<6>; .reg .b32 %t, %i, %s, %parity, %at, %bar, %k, %r<8>, %d<8>;
+  .reg .b64 %q<6>, %da, %db, %m, %n;
+  .shared .align 1024 .b8 left[16384]; .shared .align 1024 .b8 right[4096];
+  .shared .align 8 .b64 full[2]; .shared .align 8 .b64 empty[2];
+  mov.u32 %t, %tid.x; setp.eq.u32 %p0, %t, 128; mov.u32 %i, 0;
+  mov.b64 %m, a; cvta.param.u64 %m, %m; mov.b64 %n, b; cvta.param.u64 %n, %n;
+  @%p0 mbarrier.init.shared::cta.b64 [full], 1; @%p0 mbarrier.init.shared::cta.b64 [full+8], 1;
+  @%p0 mbarrier.init.shared::cta.b64 [empty], 128;
+  @%p0 mbarrier.init.shared::cta.b64 [empty+8], 128;
+  bar.sync 0;
+  setp.lt.u32 %p1, %t, 128; @%p1 bra CONSUMER;
+  @!%p0 bra DONE;
+PRODUCE:
+  and.b32 %s, %i, 1; shl.b32 %r0, %s, 3; mov.u32 %bar, empty; add.u32 %bar, %bar, %r0;
+  shr.u32 %parity, %i, 1; xor.b32 %parity, %parity, 1; and.b32 %parity, %parity, 1;
+FREE: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%bar], %parity; @!%p2 bra FREE;
+  mov.u32 %bar, full; add.u32 %bar, %bar, %r0;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar], 10240;
+  shl.b32 %k, %i, 6; shl.b32 %r1, %s, 13; mov.u32 %at, left; add.u32 %at, %at, %r1;
+  LOAD [%at], [%m, {%k, 0}], [%bar];
+  shl.b32 %r1, %s, 11; mov.u32 %at, right; add.u32 %at, %at, %r1;
+  LOAD [%at], [%n, {%k, 0}], [%bar];
+  add.u32 %i, %i, 1; setp.lt.u32 %p3, %i, 4; @%p3 bra PRODUCE;
+  bra DONE;
+CONSUMER:
+  and.b32 %s, %i, 1; shl.b32 %r0, %s, 3; mov.u32 %bar, full; add.u32 %bar, %bar, %r0;
+  shr.u32 %parity, %i, 1; and.b32 %parity, %parity, 1;
+FULL: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%bar], %parity; @!%p2 bra FULL;
+  mov.b64 %q0, left; shr.u64 %q0, %q0, 4; mul.wide.u32 %q1, %s, 512; add.u64 %q0, %q0, %q1;
+  mov.b64 %q2, right; shr.u64 %q2, %q2, 4; mul.wide.u32 %q3, %s, 128; add.u64 %q2, %q2, %q3;
+  or.b64 %da, %q0, HIGH; or.b64 %db, %q2, HIGH;
+  wgmma.fence.sync.aligned;
+PRODUCTS
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  mov.u32 %bar, empty; add.u32 %bar, %bar, %r0;
+  mbarrier.arrive.shared::cta.b64 _, [%bar];
+  add.u32 %i, %i, 1; setp.lt.u32 %p3, %i, 4; @%p3 bra CONSUMER;
+  ld.param.u64 %q0, [d]; mad.wide.u32 %q0, %t, 32, %q0;
+  st.global.v4.b32 [%q0], {%d0, %d1, %d2, %d3}; st.global.v4.b32 [%q0+16], {%d4, %d5, %d6, %d7};
+DONE: ret;
+}
+"""
+STEP = """  setp.ne.u32 %p4, %i, 0; SET
+  wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%d0, %d1, %d2, %d3, %d4, %d5, %d6, %d7},
+    %da, %db, %p4, 1, 1, 0, 0; add.u64 %da, %da, 2; add.u64 %db, %db, 2;
+"""
+RELEASE = "  mov.u32 %bar, empty; add.u32 %bar, %bar, %r0;\n" + (
+    "  mbarrier.arrive.shared::cta.b64 _, [%bar];\n"
+)
+WAIT_RING = "  wgmma.wait_group.sync.aligned 0;\n"
+RING_FAULTS = {
+    "a stage is freed before its products were waited for": (
+        "in-flight", (WAIT_RING + RELEASE, RELEASE + WAIT_RING)),
+    "a stage is filled again although it is in use": (
+        "arrivals", ("@!%p2 bra FREE;", "")),
+    "a stage is multiplied before it is full": ("in-flight", ("@!%p2 bra FULL;", "")),
+    "a stage is never freed": ("deadlock", (RELEASE, "")),
+    "a stage is freed by three warps": (
+        "deadlock",
+        ("  mbarrier.arrive.shared", "  setp.lt.u32 %p5, %t, 96; @%p5 mbarrier.arrive.shared")),
+    "the results are used before the last wait": (
+        "in-flight", (WAIT_RING, WAIT_RING.replace(" 0", " 1"))),
+}  # fmt: skip
+
+
+def ring(*changes: tuple[str, str]) -> str:
+    load = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+    products = STEP.replace("SET", "") + 3 * STEP.replace("SET", "setp.eq.u32 %p4, %i, %i;")
+    text = RING.replace("LOAD", load).replace("PRODUCTS", products)
+    text = text.replace("HIGH", str(GOOD.a.descriptor(0)))
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    return HEADER + text
+
+
+@cache
+def ring_data() -> tuple[list[Any], Any]:
+    """Return both factors in bf16, and what their product is."""
+    a, b = values("bf16", (64, 256), 1), values("bf16", (16, 256), 2)
+    columns = [list(column) for column in zip(*b, strict=True)]
+    words = [
+        np.array([[FORMATS["bf16"].encode(x) for x in row] for row in matrix], np.uint16)
+        for matrix in (a, b)
+    ]
+    return words, fragments(GOOD, product(a, columns, [[0] * 16] * 64))
+
+
+def run_ring(text: str, schedule: str, checks: str = "default") -> tuple[Any, Any]:
+    factors, wanted = ring_data()
+    device = te.Device(schedule=schedule, checks=checks, max_seconds=600)
+    maps = []
+    for words in factors:
+        at, rows = device.alloc(words.nbytes), len(words)
+        device.write(at, words)
+        maps.append(
+            te.encode_tiled("bfloat16", 2, at, (256, rows), (512,), (64, rows), swizzle="128B")
+        )
+    out = device.alloc(4096)
+    device.launch(te.parse(text), "k", 1, 160, args=[*maps, bytes(8), out.to_bytes(8, "little")])
+    return np.frombuffer(device.read(out, 4096), np.uint32), wanted
+
+
+@pytest.mark.parametrize("checks", ["default", "strict"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_ring_of_stages_is_multiplied(schedule: str, checks: str) -> None:
+    got, wanted = run_ring(ring(), schedule, checks)
+    assert (got == wanted).all()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name", RING_FAULTS)
+def test_a_fault_of_a_ring_is_reported(name: str, schedule: str) -> None:
+    kind, *changes = RING_FAULTS[name]
+    with pytest.raises(te.EmulationError) as caught:
+        run_ring(ring(*changes), schedule)
+    assert caught.value.kind == kind, str(caught.value)

@@ -83,6 +83,13 @@ public:
   std::vector<uint8_t> local;
   // Whether a fence has something to hand over to strong stores that follow.
   bool fenced = false;
+  // The set that each lane joined last: loops read rows of words that the same
+  // threads have read before. `sets` counts collections of sets.
+  struct Joined {
+    int32_t old = 0, number = -1;
+    uint32_t oldEpoch = 0, epoch = 0, sets = 0;
+  };
+  std::array<Joined, LANES_OF_WARP> joined;
   // Fragments that wait for lanes at an instruction of the warp.
   int meetings = 0;
   // What each strong load found last, and where.
@@ -234,6 +241,7 @@ private:
   std::vector<Set> sets;
   std::unordered_multimap<uint64_t, int> setsByContent;
   std::unordered_map<Growth, int, GrowthHash> grown;
+  uint32_t collections = 0;
   int64_t memberCount = 0, memberLimit = 1 << 16;
   std::vector<std::vector<int>> copySets;
   struct Pair {

@@ -32,16 +32,18 @@ bool isContiguous(const Accesses &accesses) {
 }
 
 bool hasTwoOfOnePlace(const Accesses &accesses) {
-  auto first = accesses.places.begin(), last = first + accesses.count;
-  bool rises = true;
-  for (int i = 1; i < accesses.count; ++i)
+  const int count = accesses.count;
+  bool rises = true, repeats = false;
+  for (int i = 1; i < count; ++i) {
     rises &= accesses.places[i] > accesses.places[i - 1];
-  if (rises)
-    return false;
+    repeats |= accesses.places[i] == accesses.places[i - 1];
+  }
+  if (rises || repeats)
+    return repeats;
   auto sorted = accesses.places;
-  std::sort(sorted.begin(), sorted.begin() + (last - first));
-  return std::adjacent_find(sorted.begin(), sorted.begin() + (last - first)) !=
-         sorted.begin() + (last - first);
+  std::sort(sorted.begin(), sorted.begin() + count);
+  auto end = sorted.begin() + count;
+  return std::adjacent_find(sorted.begin(), end) != end;
 }
 
 } // namespace
@@ -268,13 +270,23 @@ void Cluster::readPart(Warp &warp, const Clock &clock,
                note(cell, thread, epoch[thread]);
                return;
              }
+             Warp::Joined &last = warp.joined[lane];
+             if (last.number >= 0 && last.old == cell.reader &&
+                 last.oldEpoch == cell.readerEpoch &&
+                 last.epoch == epoch[thread] && last.sets == collections) {
+               note(cell, -1 - last.number, 0);
+               return;
+             }
              Growth growth{cell.reader, cell.readerEpoch, warp.thread0,
                            uint32_t(1) << lane, epoch[thread]};
              int number = find(growth);
-             if (number >= 0)
-               note(cell, -1 - number, 0);
-             else
+             if (number < 0) {
                missing.push_back({growth, place, nbytes});
+               return;
+             }
+             last = {cell.reader, number, cell.readerEpoch, epoch[thread],
+                     collections};
+             note(cell, -1 - number, 0);
            });
   }
   // New sets are numbered by what they grow from.
@@ -356,6 +368,7 @@ void Cluster::collect() {
   });
   sets = std::move(kept);
   grown.clear();
+  ++collections;
   setsByContent.clear();
   for (size_t number = 0; number < sets.size(); ++number)
     setsByContent.emplace(contentOf(sets[number].members),

@@ -45,8 +45,8 @@ const ClockPtr &Warp::clockOf(int lane) const {
 }
 
 Cluster::Cluster(Memory &memory, const uint8_t *params, int64_t paramBytes,
-                 int ctaCount, int threadCount, int64_t usableBytes,
-                 bool orders, bool strict)
+                 int ctaCount, int threadCount, int liveThreads,
+                 int64_t usableBytes, bool orders, bool strict)
     : memory(memory), params(params), paramBytes(paramBytes),
       usableBytes(usableBytes),
       sharedBytes((std::max<int64_t>(usableBytes, 16) + 15) / 16 * 16),
@@ -54,7 +54,8 @@ Cluster::Cluster(Memory &memory, const uint8_t *params, int64_t paramBytes,
       threadsPerCta(threadCount / ctaCount), epoch(threadCount + 1, 1),
       fenced(threadCount + 1, 0),
       firstClock(std::make_shared<Clock>(threadCount + 1)),
-      shared(ctaCount * sharedBytes / 8), orders(orders), strict(strict) {
+      shared(ctaCount * sharedBytes / 8), liveThreads(ctaCount, liveThreads),
+      namedBarriers(ctaCount), orders(orders), strict(strict) {
   remote.resize(static_cast<size_t>(ctaCount) * threadCount);
   remoteLine.resize(remote.size());
   exited.resize(ctaCount);

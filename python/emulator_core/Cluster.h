@@ -5,6 +5,7 @@
 #include "Clock.h"
 #include "MBarrier.h"
 #include "Memory.h"
+#include "NamedBarrier.h"
 
 #include <array>
 #include <deque>
@@ -27,6 +28,8 @@ class Reporter {
 public:
   virtual ~Reporter() = default;
   virtual void report(const char *what, const std::vector<int64_t> &values) = 0;
+  // Lets those who wait at a barrier go on.
+  virtual void wake(NamedBarrier &barrier) = 0;
 };
 
 // Who has written bytes and who has read them since: threads at an epoch,
@@ -90,6 +93,10 @@ public:
     uint32_t oldEpoch = 0, epoch = 0, sets = 0;
   };
   std::array<Joined, LANES_OF_WARP> joined;
+  // The barriers of the CTA that fragments wait at, and the generation that
+  // they have arrived at; and that which the last to go on was at.
+  std::unordered_map<const void *, std::pair<NamedBarrier *, int>> waits;
+  NamedBarrier *lastBarrier = nullptr;
   // Fragments that wait for lanes at an instruction of the warp.
   int meetings = 0;
   // What each strong load found last, and where.
@@ -107,8 +114,10 @@ struct Accesses {
 class Cluster {
 public:
   Cluster(Memory &memory, const uint8_t *params, int64_t paramBytes,
-          int ctaCount, int threadCount, int64_t sharedBytes, bool orders,
-          bool strict);
+          int ctaCount, int threadCount, int liveThreads, int64_t sharedBytes,
+          bool orders, bool strict);
+
+  Cluster(const Cluster &) = delete;
 
   Reporter *reporter = nullptr;
   Memory &memory;
@@ -142,6 +151,19 @@ public:
 
   // Turns shared addresses in `places` into places of the cluster's bytes.
   void place(Warp &warp, Accesses &accesses, int64_t align, bool localForm);
+
+  // Threads of each CTA that have not exited, and its barriers.
+  std::vector<int> liveThreads;
+  std::vector<std::vector<std::pair<uint32_t, std::unique_ptr<NamedBarrier>>>>
+      namedBarriers;
+  // Threads of a CTA exit; then barriers may open without them.
+  void leave(int rank, int threads);
+  void openWithoutExited(int rank);
+  // Lets lanes arrive at a barrier, or look again; returns it where they must
+  // wait.
+  NamedBarrier *sync(Warp &warp, const void *fragment, uint32_t bits,
+                     uint32_t number, int64_t expected, int votes, int yes,
+                     bool waits);
 
   // Live mbarriers by the place of their first byte.
   std::unordered_map<int64_t, MBarrier *> barriers;
@@ -203,6 +225,11 @@ private:
   struct GrowthHash {
     size_t operator()(const Growth &growth) const;
   };
+
+  NamedBarrier &namedBarrier(const Warp &warp, uint32_t bits, uint32_t number);
+  void arrive(Warp &warp, NamedBarrier &barrier, uint32_t bits,
+              int64_t expected, int votes, int yes);
+  void open(NamedBarrier &barrier, int rank);
 
   int nobody() const { return threadCount; }
   int ctaOf(int thread) const {

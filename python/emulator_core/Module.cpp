@@ -96,6 +96,10 @@ struct Block {
   int predicate = -1, target = 0, meet = 0;
   // What `control` does where no lanes are missing.
   std::shared_ptr<Exchange> exchange;
+  // A barrier of the CTA, of the number in a slot, likewise; -1 where there is
+  // none. `count` is that of how many threads open it.
+  int barrier = -1, count = -1;
+  bool waits = false, aligned = false;
 };
 
 class Code {
@@ -171,9 +175,10 @@ using Array = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig>;
 class ReportingCluster : public Cluster, private Reporter {
 public:
   ReportingCluster(Memory &memory, Array params, int ctaCount, int threadCount,
-                   int64_t usableBytes, bool orders, bool strict)
+                   int liveThreads, int64_t usableBytes, bool orders,
+                   bool strict)
       : Cluster(memory, params.data(), params.size(), ctaCount, threadCount,
-                usableBytes, orders, strict),
+                liveThreads, usableBytes, orders, strict),
         params(params) {
     reporter = this;
   }
@@ -183,6 +188,11 @@ private:
     if (Run::current)
       Run::current->tell();
     nb::find(*this).attr("explain")(what, values);
+  }
+  void wake(NamedBarrier &barrier) override {
+    nb::find(*this)
+        .attr("scheduler")
+        .attr("wake")(nb::cast(&barrier, nb::rv_policy::reference));
   }
   Array params;
 };
@@ -251,6 +261,18 @@ bool runBody(const Block &block, Run &run, Lanes &lanes) {
   return called;
 }
 
+// Returns the barrier where the fragment must wait.
+NamedBarrier *syncAt(const Block &block, Run &run, const Lanes &lanes) {
+  int first = __builtin_ctz(run.bits);
+  uint32_t number = lanes.at<uint32_t>(block.barrier)[first];
+  int expected = NamedBarrier::ALL;
+  if (block.count >= 0)
+    expected =
+        static_cast<int>(lanes.at<uint32_t>(block.count)[first] & 0x7fffffff);
+  return run.state.cluster.sync(run.state, run.fragment.ptr(), run.bits, number,
+                                expected, 0, 0, block.waits);
+}
+
 std::tuple<int, int> Code::run(nb::handle warp, nb::handle fragment,
                                Registers &registers, Counter &counter,
                                int quantum, int64_t enough) {
@@ -286,6 +308,15 @@ std::tuple<int, int> Code::run(nb::handle warp, nb::handle fragment,
         break;
       }
     } else if (block.control.is_none()) {
+      run.go(block.next);
+    } else if (block.barrier >= 0 &&
+               (!block.aligned || run.bits == run.state.live)) {
+      run.come(block.at);
+      if (NamedBarrier *barrier = syncAt(block, run, lanes)) {
+        fragment.attr("wait") = nb::cast(barrier, nb::rv_policy::reference);
+        result = BLOCKED;
+        break;
+      }
       run.go(block.next);
     } else if (block.exchange && run.state.meetings == 0 &&
                block.exchange->isWhole(run.state, lanes)) {
@@ -506,10 +537,10 @@ NB_MODULE(_tile_emulator, m) {
       m, "Cluster",
       "What the CTAs of a cluster share, and what is known of each "
       "byte of their shared memory.")
-      .def(nb::init<Memory &, Array, int, int, int64_t, bool, bool>(),
+      .def(nb::init<Memory &, Array, int, int, int, int64_t, bool, bool>(),
            nb::keep_alive<1, 2>(), nb::arg("memory"), nb::arg("params"),
-           nb::arg("ctas"), nb::arg("threads"), nb::arg("shared_bytes"),
-           nb::arg("orders"), nb::arg("strict"))
+           nb::arg("ctas"), nb::arg("threads"), nb::arg("live_threads"),
+           nb::arg("shared_bytes"), nb::arg("orders"), nb::arg("strict"))
       .def_ro("orders", &Core::orders)
       .def_ro("first_clock", &Core::firstClock)
       .def_rw("writes", &Core::writes, "Counts what other threads may see.")
@@ -551,6 +582,29 @@ NB_MODULE(_tile_emulator, m) {
                              {size_t(self.threadCount)}, nb::find(self));
           },
           nb::arg("rank"))
+      .def(
+          "live_threads",
+          [](const Core &self, int rank) { return self.liveThreads[rank]; },
+          nb::arg("rank"), "Return how many threads of a CTA have not exited.")
+      .def("leave", &Core::leave, nb::arg("rank"), nb::arg("threads"),
+           "Let threads of a CTA exit.")
+      .def("open_without_exited", &Core::openWithoutExited, nb::arg("rank"),
+           "Open the barriers of a CTA that wait for nobody else.")
+      .def(
+          "sync",
+          [](Core &self, Warp &warp, nb::handle fragment, uint32_t bits,
+             uint32_t number, std::optional<uint32_t> expected, int votes,
+             int yes, bool waits) {
+            int64_t count = expected ? int64_t(*expected) : NamedBarrier::ALL;
+            return self.sync(warp, fragment.ptr(), bits, number, count, votes,
+                             yes, waits);
+          },
+          nb::rv_policy::reference, nb::arg("warp"), nb::arg("fragment"),
+          nb::arg("bits"), nb::arg("number"), nb::arg("expected").none(),
+          nb::arg("votes"), nb::arg("yes"), nb::arg("waits"),
+          "Let lanes arrive at a barrier of their CTA, or look again; returns "
+          "it "
+          "where they must wait.")
       .def(
           "exit", [](Core &self, int rank) { self.exited[rank] = true; },
           nb::arg("rank"), "Record that a CTA has exited.")
@@ -833,6 +887,21 @@ NB_MODULE(_tile_emulator, m) {
            nb::arg("values"), nb::arg("parity"), nb::arg("fails"),
            nb::arg("line"));
 
+  nb::class_<NamedBarrier>(m, "NamedBarrier",
+                           "One of the sixteen barriers of `bar.sync`.")
+      .def_ro("arrived", &NamedBarrier::arrived)
+      .def_prop_ro(
+          "expected",
+          [](const NamedBarrier &self) -> std::optional<int64_t> {
+            if (self.expected == NamedBarrier::ALL)
+              return std::nullopt;
+            return self.expected;
+          },
+          "How many threads open it; None for all of the CTA.")
+      .def("members_of", &NamedBarrier::membersOf, nb::arg("warp"),
+           "Return the lanes of a warp that have arrived.")
+      .def("is_used_by", &NamedBarrier::isUsedBy, nb::arg("warp"));
+
   nb::class_<Warp>(m, "Warp",
                    "What the lanes of a warp know, and their memory.")
       .def(
@@ -845,6 +914,21 @@ NB_MODULE(_tile_emulator, m) {
           nb::arg("live"), nb::arg("local_bytes"))
       .def_ro("thread0", &Warp::thread0)
       .def_rw("live", &Warp::live)
+      .def(
+          "waits_at_barrier",
+          [](const Warp &self, nb::handle fragment) {
+            return self.waits.count(fragment.ptr()) != 0;
+          },
+          nb::arg("fragment"),
+          "Tell whether a fragment has arrived at a barrier of the CTA.")
+      .def_prop_ro(
+          "last_votes",
+          [](const Warp &self) {
+            return std::make_pair(self.lastBarrier->lastVotes,
+                                  self.lastBarrier->lastYes);
+          },
+          "The votes at the barrier that lanes were the last to leave, and how "
+          "many say yes.")
       .def_rw("meetings", &Warp::meetings,
               "Counts fragments that wait for lanes at an instruction.")
       .def_rw("has_fence", &Warp::fenced,
@@ -952,6 +1036,18 @@ NB_MODULE(_tile_emulator, m) {
           nb::arg("target"), nb::arg("predicate"), nb::arg("negated"),
           nb::arg("meet"),
           "End the block with a branch: always taken where `predicate` is -1.")
+      .def(
+          "barrier",
+          [](Code &self, int number, int count, bool waits, bool aligned) {
+            Block &block = self.blocks.back();
+            block.barrier = number;
+            block.count = count;
+            block.waits = waits;
+            block.aligned = aligned;
+          },
+          nb::arg("number"), nb::arg("count"), nb::arg("waits"),
+          nb::arg("aligned"),
+          "Let the block end at a barrier of the CTA, of the number in a slot.")
       .def(
           "exchange",
           [](Code &self, std::shared_ptr<Exchange> exchange) {

@@ -245,7 +245,7 @@ def _decode_function(d: Decoder) -> None:
         references.extend(d.references)
         block = close(d.targets, d.falls_through)
         block.control, block.blocking = control, d.control_blocking
-        block.exchange = d.exchange
+        block.exchange, block.barrier = d.exchange, d.barrier
         meets.extend((meet, len(d.blocks) - 1) for meet in d.meets)
         if steps:
             steps = []

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tile_emulator._tile_emulator import Exchange, has_operation
 from tile_emulator.errors import PTXError
 from tile_emulator.instructions.liveness import loaded_registers, product_registers, used_registers
-from tile_emulator.instructions.program import Access, Block, Body, Branch, Operation
+from tile_emulator.instructions.program import Access, Block, Body, Branch, CtaBarrier, Operation
 from tile_emulator.instructions.slots import UNSIGNED, Slots
 from tile_emulator.machine.special import DYNAMIC, SPECIAL, UNSUPPORTED, dynamic_value
 from tile_emulator.machine.warp import NEXT, Control, Fragment, Mask, Step, Warp
@@ -96,6 +96,7 @@ class Decoder:
         self.control_step: Control | Branch | None = None
         self.control_blocking = False
         self.exchange: Exchange | None = None
+        self.barrier: CtaBarrier | None = None
         self.targets: list[int] | None = None
         self.falls_through = True
         self.meets: list[list[int]] = []
@@ -306,7 +307,8 @@ class Decoder:
         self.ins = ins
         self.steps, self.before, self.after = [], [], []
         self.visible = False
-        self.control_step, self.control_blocking, self.exchange = None, False, None
+        self.control_step, self.control_blocking = None, False
+        self.exchange, self.barrier = None, None
         self.targets, self.falls_through = None, True
 
     def decode(self, ins: Instruction) -> Body:

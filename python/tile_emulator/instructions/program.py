@@ -79,6 +79,19 @@ class Branch:
 
 
 @dataclass(slots=True)
+class CtaBarrier:
+    """A barrier that the core lets the lanes of a warp come to together.
+
+    `number` and `count` are slots; without a count (-1) all threads of the CTA open it.
+    """
+
+    number: int
+    count: int
+    waits: bool
+    aligned: bool
+
+
+@dataclass(slots=True)
 class Block:
     """Steps that run one after another, then at most one control step."""
 
@@ -88,6 +101,7 @@ class Block:
     instructions: int = 0
     blocking: bool = False
     exchange: Exchange | None = None
+    barrier: CtaBarrier | None = None
     at: Instruction | None = None
 
 
@@ -134,6 +148,8 @@ def make_code(blocks: list[Block]) -> Code:
         code.block(block.next, block.instructions, control, block.at)
         if branch is not None:
             code.branch(branch.target[0], branch.predicate, branch.negated, branch.meet[0])
+        if (use := block.barrier) is not None:
+            code.barrier(use.number, use.count, use.waits, use.aligned)
         if block.exchange is not None:
             code.exchange(block.exchange)
         for step in block.body:

@@ -9,11 +9,20 @@ import numpy as np
 
 from tile_emulator.errors import Fault
 from tile_emulator.instructions.decoder import Decoder
+from tile_emulator.instructions.program import CtaBarrier
 from tile_emulator.machine import access
-from tile_emulator.machine.cta import CTA, NamedBarrier
 from tile_emulator.machine.fences import WIDE
-from tile_emulator.machine.warp import BLOCKED, NEXT, Fragment, Mask, Warp, bits_of, lanes_of
-from tile_emulator.order.clock import SEEN, joined
+from tile_emulator.machine.warp import (
+    BLOCKED,
+    NEXT,
+    Fragment,
+    Mask,
+    Warp,
+    bits_of,
+    first_lane,
+    lanes_of,
+)
+from tile_emulator.order.clock import SEEN
 from tile_emulator.ptx.module import Instruction
 
 
@@ -64,104 +73,33 @@ def cta_barrier(d: Decoder, ins: Instruction) -> None:
     def step(fragment: Fragment, m: Mask) -> int:
         w = fragment.warp
         bits = bits_of(m)
-        cta = w.cta
-        key = ("barrier", id(fragment))
-        waiting = w.keep.get(key)
-        if waiting is None:
+        votes = yes = 0
+        lane = first_lane(bits)
+        if not w.waits_at_barrier(fragment):
             if aligned and (then := check_aligned(fragment, bits, ins)) != NEXT:
                 return then
-            lane = (bits & -bits).bit_length() - 1
-            barrier = named_barrier(cta, int(w.u[number][lane]), lane)
-            expected = None if count is None else int(w.u[count][lane])
-            generation = barrier.generation
-            votes = [] if predicate is None else w.u[predicate][lanes_of(m)].tolist()
-            arrive(w, barrier, bits, expected, votes, lane)
-            if action == "arrive":
-                return NEXT
-            waiting = (barrier, generation)
-            w.keep[key] = waiting
-        barrier, generation = waiting
-        if barrier.generation == generation:
+            if predicate is not None:
+                given = w.u[predicate][lanes_of(m)]
+                votes, yes = given.size, int(given.sum())
+        expected = None if count is None else int(w.u[count][lane])
+        waits = action != "arrive"
+        barrier = w.cta.cluster.sync(
+            w, fragment, bits, int(w.u[number][lane]), expected, votes, yes, waits
+        )
+        if barrier is not None:
             fragment.wait = barrier
             return BLOCKED
-        del w.keep[key]
-        assert barrier.result is not None
-        clock, votes = barrier.result
-        cta.cluster.acquire(w, bits, clock)
         if target is not None:
-            value: Any = sum(votes)
+            votes, yes = w.last_votes
+            value: Any = yes
             if reduction != "popc":
-                value = all(votes) if reduction == "and" else any(votes)
+                value = yes == votes if reduction == "and" else yes > 0
             np.copyto(w.u[target], np.asarray(value, dtype=w.u[target].dtype), where=m)
         return NEXT
 
     d.control(step)
-
-
-def named_barrier(cta: CTA, number: int, lane: int) -> NamedBarrier:
-    if number > 15:
-        raise Fault("address", f"CTA barrier {number} does not exist", "use 0 to 15", lane)
-    return cta.barriers.setdefault(number, NamedBarrier())
-
-
-def arrive(
-    w: Warp,
-    barrier: NamedBarrier,
-    bits: int,
-    expected: int | None,
-    votes: list[bool],
-    lane: int,
-) -> None:
-    """Count the arrival of lanes at a named barrier."""
-    cta = w.cta
-    if barrier.arrived and barrier.expected != expected:
-        everyone = 32 * cta.warp_count
-        if (barrier.expected or everyone) != (expected or everyone):
-            raise Fault(
-                "arrivals",
-                f"a CTA barrier is used with {expected or 'all'} threads while it waits for "
-                f"{barrier.expected or 'all'}",
-                "give the same count at every use of one barrier",
-                lane,
-            )
-        # No count means all threads: the two are the same, and a count wants whole warps.
-        expected = everyone
-        barrier.arrived = sum(_counted(cta.warps[i], b) for i, b in barrier.members.items())
-    if expected is not None and (expected % 32 or expected == 0 or expected > 32 * cta.warp_count):
-        raise Fault(
-            "arrivals",
-            f"a CTA barrier counts {expected} threads of a CTA with {32 * cta.warp_count}",
-            "give a multiple of 32 of at most the CTA's threads",
-            lane,
-        )
-    again = barrier.members.get(w.index, 0) & bits
-    if again:
-        raise Fault(
-            "arrivals",
-            "a thread arrives twice at one phase of a CTA barrier",
-            "wait for the barrier before arriving again",
-            lane,
-        )
-    barrier.users.add(w.index)
-    barrier.members[w.index] = barrier.members.get(w.index, 0) | bits
-    barrier.expected = expected
-    barrier.clock = joined(barrier.clock, cta.cluster.release(w, bits))
-    # The hardware counts whole warps where a count is given.
-    barrier.arrived += bits.bit_count() if expected is None else _counted(w, bits)
-    barrier.votes.extend(votes)
-    if expected is not None and barrier.arrived > expected:
-        raise Fault(
-            "arrivals",
-            f"{barrier.arrived} threads arrive at a CTA barrier for {expected}",
-            "let exactly the counted threads use the barrier, or take another number",
-            lane,
-        )
-    cta.complete_if_full(barrier)
-
-
-def _counted(w: Warp, bits: int) -> int:
-    """Return how many threads lanes count for: missing and exited lanes come with the others."""
-    return 32 if bits == w.live else bits.bit_count()
+    if predicate is None and ins.guard is None:
+        d.barrier = CtaBarrier(number, -1 if count is None else count, action == "sync", aligned)
 
 
 def cluster_barrier(d: Decoder, ins: Instruction) -> None:

@@ -64,6 +64,7 @@ class Cluster(core.Cluster):
             launch.params,
             self.size,
             self.thread_count,
+            x * y * z,
             launch.shared_bytes,
             launch.checks.orders,
             launch.checks.strict,

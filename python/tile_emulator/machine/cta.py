@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One CTA: its warps, its named barriers, and what must hold when it ends."""
+"""One CTA: its warps, and what must hold when it ends."""
 
 from __future__ import annotations
 
@@ -23,20 +23,6 @@ RANK_SHIFT = 24
 NO_RANK = 255
 
 
-class NamedBarrier:
-    """One of the sixteen barriers of `bar.sync`."""
-
-    def __init__(self) -> None:
-        self.expected: int | None = None
-        self.arrived = 0
-        self.clock: Clock | None = None
-        self.generation = 0
-        self.votes: list[bool] = []
-        self.result: tuple[Clock, list[bool]] | None = None
-        self.members: dict[int, int] = {}
-        self.users: set[int] = set()
-
-
 class CTA:
     """Warps with one shared memory."""
 
@@ -57,9 +43,7 @@ class CTA:
         self.warp_count = -(-threads // LANES)
         gx, gy, _ = launch.grid
         self.linear = ctaid[0] + gx * (ctaid[1] + gy * ctaid[2])
-        self.barriers: dict[int, NamedBarrier] = {}
         self.mbarriers: dict[int, MBarrier] = {}
-        self.live_threads = threads
         self.exited = False
         # When threads of peers last used this CTA's memory, and where.
         self.remote = cluster.remote_epochs(rank)
@@ -78,35 +62,24 @@ class CTA:
         """Return the shared::cta address of a byte; the rank stands in its top byte."""
         return (self.rank << RANK_SHIFT) + SHARED_BASE + offset
 
+    @property
+    def live_threads(self) -> int:
+        return self.cluster.live_threads(self.rank)
+
     def first_thread(self) -> int:
         return self.rank * self.warp_count * LANES
 
     def thread_exit(self, w: Warp, bits: int) -> None:
         """Record the end of threads; checks the CTA when they were the last."""
         self.exit_clock = joined(self.exit_clock, self.cluster.release(w, bits))
-        self.live_threads -= bits.bit_count()
+        self.cluster.leave(self.rank, bits.bit_count())
         if self.live_threads == 0:
             self.exited = True
             self.cluster.exit(self.rank)
             if self.cluster.checks_exit:
                 self._check_exit()
-        for barrier in self.barriers.values():
-            if barrier.arrived and barrier.expected is None:
-                self.complete_if_full(barrier)
+        self.cluster.open_without_exited(self.rank)
         self.cluster.cluster_barrier_settle()
-
-    def complete_if_full(self, barrier: NamedBarrier) -> None:
-        """Open a named barrier when all expected threads are there."""
-        expected = self.live_threads if barrier.expected is None else barrier.expected
-        if barrier.arrived < expected:
-            return
-        assert barrier.clock is not None
-        barrier.result = (barrier.clock, barrier.votes)
-        barrier.clock, barrier.votes = None, []
-        barrier.arrived, barrier.expected = 0, None
-        barrier.members = {}
-        barrier.generation += 1
-        self.cluster.scheduler.wake(barrier)
 
     def _knows(self, column: int, epoch: int) -> bool:
         assert self.exit_clock is not None

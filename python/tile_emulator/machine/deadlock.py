@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tile_emulator import advice
+from tile_emulator._tile_emulator import NamedBarrier
 from tile_emulator.errors import Fault
-from tile_emulator.machine.cta import NamedBarrier
 from tile_emulator.machine.mbarrier import MBarrier
 from tile_emulator.machine.warp import (
     AlignedWait,
@@ -108,8 +108,8 @@ def _makers(cluster: Cluster, fragment: Fragment) -> list[int] | None:
     if isinstance(wait, NamedBarrier):
         found = []
         for other in warp.cta.warps:
-            if wait.expected is None or other.index in wait.users:
-                missing = other.live & ~wait.members.get(other.index, 0)
+            if wait.expected is None or wait.is_used_by(other):
+                missing = other.live & ~wait.members_of(other)
                 found += [other.thread0 + lane for lane in lanes_of(mask_of(missing)).tolist()]
         return found
     if wait is cluster:

@@ -47,6 +47,11 @@ def _at_once(operation: Operation, thread: int) -> tuple[str, ...]:
     return () if barrier is None else barrier.passed_at_once(thread)
 
 
+def _count(threads: int) -> int | str:
+    """Say how many threads a barrier counts; all of them without a count, which is -1."""
+    return threads if threads > 0 else "all"
+
+
 class Conflicts:
     """Reports the faults of one cluster's shared memory."""
 
@@ -212,6 +217,45 @@ class Conflicts:
             f"part: lanes 0x{bits:08x} do",
             "give a mask that contains the lane that is read, or a width that keeps lanes inside "
             "of the mask",
+            thread % LANES,
+        )
+
+    # Barriers of CTAs
+
+    def no_cta_barrier(self, thread: int, number: int) -> None:
+        message = f"CTA barrier {number} does not exist"
+        raise Fault("address", message, "use 0 to 15", thread % LANES)
+
+    def barrier_counts_differ(self, thread: int, expected: int, before: int) -> None:
+        raise Fault(
+            "arrivals",
+            f"a CTA barrier is used with {_count(expected)} threads while it waits for "
+            f"{_count(before)}",
+            "give the same count at every use of one barrier",
+            thread % LANES,
+        )
+
+    def barrier_counts_badly(self, thread: int, expected: int, everyone: int) -> None:
+        raise Fault(
+            "arrivals",
+            f"a CTA barrier counts {expected} threads of a CTA with {everyone}",
+            "give a multiple of 32 of at most the CTA's threads",
+            thread % LANES,
+        )
+
+    def barrier_arrives_twice(self, thread: int) -> None:
+        raise Fault(
+            "arrivals",
+            "a thread arrives twice at one phase of a CTA barrier",
+            "wait for the barrier before arriving again",
+            thread % LANES,
+        )
+
+    def barrier_overflows(self, thread: int, arrived: int, expected: int) -> None:
+        raise Fault(
+            "arrivals",
+            f"{arrived} threads arrive at a CTA barrier for {expected}",
+            "let exactly the counted threads use the barrier, or take another number",
             thread % LANES,
         )
 

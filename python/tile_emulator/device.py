@@ -217,6 +217,8 @@ class Device:
         check_module(module)
         report = Report(kernel)
         grid3, block3, smem = triple(grid, "grid"), triple(block, "block"), integer("smem", smem)
+        # The module's variables stay between interleavings; what kernels allocate does not.
+        self._load(module)
         copies = self.memory.snapshot() if len(self.policies) > 1 else None
         kept: dict[tuple[str, int | None], EmulationError] | None = {} if self.keep_going else None
         results = None

@@ -60,14 +60,21 @@ def printed(
     arguments: str,
     lanes: int = 3,
     second: str = ", given1",
+    schedule: str = "eager",
 ) -> list[str]:
     """Return the lines that `lanes` threads print."""
     data = [*text.encode(), ord("\n"), 0]
     ptx = PRINTS.format(
         size=len(data), text=", ".join(map(str, data)), arguments=arguments, second=second
     )
-    te.emulate(te.parse(ptx), "kernel", [np.zeros(1, np.int32)], block=lanes)
+    out = [np.zeros(1, np.int32)]
+    te.emulate(te.parse(ptx), "kernel", out, block=lanes, schedule=schedule)
     return capsys.readouterr().out.splitlines()
+
+
+def test_variables_stay_when_a_launch_is_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, "%d", NUMBER, lanes=1, schedule="explore:3")
+    assert lines == ["0", "0", "0"]
 
 
 @pytest.mark.parametrize(

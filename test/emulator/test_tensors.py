@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from functools import cache
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
-from tensor_kernels import GUARD, SWIZZLES, Case, contents, draw, expected, kernel, move
+from tensor_kernels import GUARD, SWIZZLES, WAIT, Case, contents, draw, expected, kernel, move
 
 import tile_emulator as te
 
@@ -288,3 +289,27 @@ def test_what_the_emulator_does_not_have_is_refused_with_its_line(new: str) -> N
     with pytest.raises(te.PTXError) as caught:
         move(te.Device(), case, te.parse(text.replace(old, new)), te.encode_tiled, *contents(case))
     assert caught.value.line == line
+
+
+def test_copies_that_have_landed_take_little_memory() -> None:
+    """Where the bytes of a box are is forgotten with the copy: a launch may have thousands."""
+    case = example(dims=(32, 64), strides=(128,), box=(32, 64), corner=(0, 0), swizzle="none")
+    text = kernel(2, case.place, case.box_bytes, None)
+    once = text[text.index("  mbarrier.arrive.expect_tx") : text.index("MOVED:")]
+    text = text.replace(
+        once,
+        "  mov.u32 %i, 0; mov.u32 %at, 0;\nMORE:\n" + once + "EACH: mbarrier.try_wait.parity"
+        ".shared::cta.b64 %ready, [bar], %at; @!%ready bra EACH; xor.b32 %at, %at, 1;\n"
+        "  add.u32 %i, %i, 1; setp.lt.u32 %more, %i, 301; @%more bra MORE;\n",
+    )
+    text = text.replace(WAIT, "bar.sync 0;")
+    tensor, buffer = contents(case)
+    program, device = parsed(text), te.Device()
+    tracemalloc.start()
+    try:
+        got = move(device, case, program, te.encode_tiled, tensor, buffer)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert got == expected(case, None, tensor, buffer)
+    assert peak < 300 * 8192

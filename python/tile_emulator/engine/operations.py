@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from tile_emulator.errors import Fault
 from tile_emulator.order.clock import CAUSED, FENCED, NARROW, ONLY_CAUSED, Clock
@@ -56,8 +53,8 @@ class Operation:
         name: str,
         thread: int,
         at: Instruction,
-        source: NDArray[np.uint8],
-        target: NDArray[np.uint8],
+        source: Any,
+        target: Any,
         *,
         async_proxy: bool,
         source_cta: CTA | None = None,
@@ -145,7 +142,11 @@ class Operation:
             new = self.reduction.combine(self.target[start:stop], new)
         self.target[start:stop] = new
         self.landed += stop - start
-        return self.landed >= self.nbytes
+        if self.landed < self.nbytes:
+            return False
+        # Operations are kept; where the bytes of a box are takes more room than the bytes.
+        self.source = self.target = None
+        return True
 
     def finish(self) -> None:
         """Count the bytes, once all of them have landed."""

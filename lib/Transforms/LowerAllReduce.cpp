@@ -331,6 +331,8 @@ private:
                   int64_t by);
   Values combineInWarp(WordBuilder &b, AllReduceOp op, Values values);
   Values load(WordBuilder &b, Value buffer, Value at, int64_t words);
+  void store(WordBuilder &b, Value buffer, Value at, ValueRange words,
+             int64_t row);
   Values combineRows(WordBuilder &b, AllReduceOp op, const Rows &rows);
   bool hasPeers() const { return cluster != 1; }
 
@@ -485,6 +487,23 @@ Values Reductions::load(WordBuilder &b, Value buffer, Value at, int64_t words) {
   return loaded;
 }
 
+/// Stores a row by vectors. LLVM would store the low half of a f64 alone from a
+/// register of 64 bits, and ptxas 13.0 rounds such a register to an integer
+/// where it has found out that it holds a f64.
+void Reductions::store(WordBuilder &b, Value buffer, Value at, ValueRange words,
+                       int64_t row) {
+  Values padded(words);
+  padded.resize(row, b.i32(0));
+  int64_t width = std::min<int64_t>(row, 4);
+  auto type = VectorType::get({width}, b.getI32Type());
+  for (int64_t word = 0; word < row; word += width) {
+    Value piece = vector::FromElementsOp::create(
+        b, type, ArrayRef(padded).slice(word, width));
+    vector::StoreOp::create(b, piece, buffer, b.toIndex(b.add(at, b.i32(word))),
+                            false, llvm::MaybeAlign(4 * width));
+  }
+}
+
 /// All lanes get what the rows make, in their order. Each lane combines some
 /// rows, one after the other; in each step, two groups of lanes then give each
 /// other what they have, and all of them combine it in the same way.
@@ -601,10 +620,7 @@ void Reductions::lower(AllReduceOp op) {
     Value isFirst = b.compare(arith::CmpIPredicate::eq, lane, b.i32(0));
     Values parting = b.toWords(values);
     b.ifTrue(isFirst, [&] {
-      Value at = b.add(partRows.start, b.times(warp, row));
-      for (auto [number, word] : llvm::enumerate(parting))
-        memref::StoreOp::create(b, word, parts,
-                                b.toIndex(b.add(at, b.i32(number))));
+      store(b, parts, b.add(partRows.start, b.times(warp, row)), parting, row);
     });
     gpu::BarrierOp::create(b);
   }

@@ -24,7 +24,7 @@ gpu.module @kernels {
 // CHECK: %[[ARMS:.*]] = arith.cmpi eq, %{{.*}}, %c224_i32
 // CHECK: nvgpu.mbarrier.arrive.expect_tx %[[BARS]][%{{.*}}], %c16, predicate = %[[ARMS]]
 // CHECK-COUNT-5: nvvm.shfl.sync down
-// CHECK: memref.store %{{.*}}, %[[PARTS]]
+// CHECK: vector.store %{{.*}}, %[[PARTS]][%{{.*}}] {alignment = 4 : i64} : memref<16xi32, #gpu.address_space<workgroup>>, vector<1xi32>
 // CHECK: gpu.barrier
 // CHECK: scf.if
 // CHECK-COUNT-2: vector.load %[[PARTS]][%{{.*}}] {alignment = 16 : i64} : memref<16xi32, #gpu.address_space<workgroup>>, vector<4xi32>
@@ -90,6 +90,7 @@ gpu.func @one_warp(%f: f32, %out: memref<f32>) kernel
 // CHECK-SAME: workgroup(%[[PARTS:[a-z0-9]+]] : memref<16xi32, #gpu.address_space<workgroup>>, %[[SLOTS:[a-z0-9]+]] : memref<16xi32, #gpu.address_space<workgroup>>)
 // CHECK: nvgpu.mbarrier.arrive.expect_tx %{{.*}}[%{{.*}}], %c32, predicate
 // CHECK-COUNT-20: nvvm.shfl.sync down
+// CHECK: vector.store %{{.*}}, %[[PARTS]][%{{.*}}] {alignment = 16 : i64} : memref<16xi32, #gpu.address_space<workgroup>>, vector<4xi32>
 // CHECK: tile.store_async %{{.*}} to %[[SLOTS]][%{{.*}}] {{.*}} {aligned} : vector<4xi32>
 // CHECK-NOT: tile.store_async
 // CHECK: gpu.return

@@ -182,6 +182,22 @@ def test_values_of_several_types_go_together(device: str) -> None:
     assert (d == numbers.sum()).all()
 
 
+@pytest.mark.parametrize("cluster", [1, 2])
+def test_the_larger_of_two_f64_is_stored_whole(cluster: int, device: str) -> None:
+    """The halves of a selected f64 are not rounded to integers, as a ptxas does to a lone one."""
+
+    def larger(left: list[ir.Value], right: list[ir.Value]) -> list[ir.Value]:
+        less = arith.cmpf(arith.CmpFPredicate.OLT, left[0], right[0])
+        return [arith.select(less, right[0], left[0])]
+
+    executable = program(
+        *(["f64"], lambda inputs: tile.all_reduce(inputs, larger)), cluster=cluster, block=64
+    )
+    a = np.random.default_rng(19).random(cluster * 64)
+    (b,) = run(executable, [a], device)
+    assert (b == a.max()).all()
+
+
 def test_many_values_and_many_warps_are_combined_by_lanes(device: str) -> None:
     """More words than one thread combines: 5 of 8 bytes from 32 warps and 16 CTAs."""
 

@@ -144,6 +144,7 @@ def draw(seed: int, for_stores: bool = False) -> Case:
         row *= extent
     low = [0 if for_stores or rng.random() < 0.5 else -b - 1 for b in box]
     corner = [int(rng.integers(a, extent + 2)) for a, extent in zip(low, dims, strict=True)]
+    corner[0] -= corner[0] % (16 // width)
     nan = element in NAN and rng.random() < 0.4
     place = 128 * int(rng.integers(0, 8))
     return Case(

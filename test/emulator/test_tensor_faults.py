@@ -182,6 +182,11 @@ SYNC = "  barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
 MULTICAST = LOAD + ".multicast::cluster [%at], [%m, {0, %row}], [full], %mask;"
 
 FAULTS = [
+    # Places.
+    Fault(P, "address", "the box begins inside of 16 bytes",
+          TILE_LOAD, TILE_LOAD.replace("{0,", "{-2,")),
+    Fault(P, "address", "the box is stored to inside of 16 bytes",
+          SUM_STORE, SUM_STORE.replace("{0,", "{1,")),
     # Bytes and phases.
     Fault(P, "arrivals", "armed with too few bytes", ARM, ARM.replace("512", "256")),
     Fault(P, "deadlock", "armed with too many bytes", ARM, ARM.replace("512", "528")),

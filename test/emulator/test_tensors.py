@@ -119,7 +119,9 @@ def test_a_reduction_combines_what_is_inside(op: str, element: str, schedule: st
 )  # fmt: skip
 def test_a_reduction_of_another_type_is_refused(op: str, element: str) -> None:
     width = {"float64": 8, "int64": 8, "uint8": 1, "uint16": 2}.get(element, 4)
-    case = example(element=element, box=(32 // width, 4), dims=(32 // width, 4), strides=(64,))
+    case = example(
+        element=element, box=(32 // width, 4), dims=(32 // width, 4), strides=(64,), corner=(0, 1)
+    )
     with pytest.raises(te.EmulationError, match=f"{op} gets a tensor map of {element}") as caught:
         run(case, op, "eager", *contents(case))
     assert caught.value.kind == "address"

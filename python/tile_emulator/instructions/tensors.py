@@ -91,7 +91,16 @@ class Source:
                 "encode the map with the rank of the instruction",
                 lane,
             )
-        return tensor, [int(w.s[slot][lane]) for slot in self.coordinates]
+        corner = [int(w.s[slot][lane]) for slot in self.coordinates]
+        if corner[0] * tensor.width % CHUNK:
+            raise Fault(
+                "address",
+                f"a box begins {corner[0] * tensor.width} bytes into a row, no multiple of {CHUNK}: "
+                "an H200 takes the instruction for an illegal one",
+                f"let the first coordinate be a multiple of {CHUNK // tensor.width}",
+                lane,
+            )
+        return tensor, corner
 
 
 def box_of(w: Warp, lane: int, tensor: TensorMap, corner: list[int]) -> Box:

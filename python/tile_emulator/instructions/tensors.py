@@ -92,10 +92,11 @@ class Source:
                 lane,
             )
         corner = [int(w.s[slot][lane]) for slot in self.coordinates]
-        if corner[0] * tensor.width % CHUNK:
+        begin = corner[0] * tensor.width
+        if begin % CHUNK:
             raise Fault(
                 "address",
-                f"a box begins {corner[0] * tensor.width} bytes into a row, no multiple of {CHUNK}: "
+                f"a box begins {begin} bytes into a row, which is no multiple of {CHUNK}: "
                 "an H200 takes the instruction for an illegal one",
                 f"let the first coordinate be a multiple of {CHUNK // tensor.width}",
                 lane,

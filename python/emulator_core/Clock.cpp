@@ -18,6 +18,15 @@ Clock::Clock(int columns)
     : columns(columns), serial(nextSerial()),
       entries(static_cast<size_t>(columns) * ROWS) {}
 
+void Clock::learn(const Clock &other) {
+  for (int number = 0; number < ROWS; ++number) {
+    uint32_t *mine = row(number);
+    const uint32_t *theirs = other.row(number);
+    for (int column = 0; column < other.columns; ++column)
+      mine[column] = std::max(mine[column], theirs[column]);
+  }
+}
+
 bool Clock::covers(const Clock &other) const {
   int both = std::min(columns, other.columns);
   for (int number = 0; number < ROWS; ++number) {
@@ -81,13 +90,8 @@ ClockPtr join(const ClockPtr &a, const ClockPtr &b) {
   if (b->covers(*a))
     return b;
   auto result = std::make_shared<Clock>(std::max(a->columns, b->columns));
-  for (int number = 0; number < ROWS; ++number) {
-    uint32_t *joined = result->row(number);
-    std::copy_n(a->row(number), a->columns, joined);
-    const uint32_t *other = b->row(number);
-    for (int column = 0; column < b->columns; ++column)
-      joined[column] = std::max(joined[column], other[column]);
-  }
+  result->learn(*a);
+  result->learn(*b);
   return result;
 }
 

@@ -24,6 +24,9 @@ public:
   uint32_t *row(int number) {
     return entries.data() + static_cast<int64_t>(number) * columns;
   }
+  // Lets it know what `other` knows, which has no more columns; only for a
+  // clock that is not shared yet.
+  void learn(const Clock &other);
   uint32_t get(int row_, int column) const {
     return column < columns ? row(row_)[column] : 0;
   }

@@ -108,12 +108,7 @@ ClockPtr Cluster::release(const Warp &warp, uint32_t bits) {
   for (const Warp::Group &group : warp.groups) {
     if (warp.groups.size() > 1 && !(group.bits & bits))
       continue;
-    for (int number = 0; number < ROWS; ++number) {
-      const uint32_t *known = group.clock->row(number);
-      uint32_t *joined = result->row(number);
-      for (int column = 0; column < group.clock->columns; ++column)
-        joined[column] = std::max(joined[column], known[column]);
-    }
+    result->learn(*group.clock);
   }
   for (int lane = 0; lane < LANES_OF_WARP; ++lane) {
     if (!(bits >> lane & 1))

@@ -76,7 +76,10 @@ void Cluster::arrive(Warp &warp, NamedBarrier &barrier, uint32_t bits,
     member->second |= bits;
   barrier.expected = expected;
   ClockPtr released = release(warp, bits);
-  barrier.clock = barrier.clock ? join(barrier.clock, released) : released;
+  if (barrier.clock && barrier.clock->columns >= released->columns)
+    barrier.clock->learn(*released);
+  else
+    barrier.clock = barrier.clock ? join(barrier.clock, released) : released;
   // The hardware counts whole warps where a count is given.
   barrier.arrived += expected == NamedBarrier::ALL ? __builtin_popcount(bits)
                                                    : counted(warp, bits);

@@ -17,6 +17,7 @@ struct NamedBarrier {
   static constexpr int64_t ALL = -1;
   int64_t expected = ALL;
   int arrived = 0, generation = 0;
+  // What those who have arrived know; shared with nobody.
   ClockPtr clock;
   // Who has arrived at this generation, and who has ever used it.
   std::vector<std::pair<const Warp *, uint32_t>> members;

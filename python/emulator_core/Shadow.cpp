@@ -381,17 +381,22 @@ int Cluster::grow(const Growth &growth, const Clock &clock) {
   if (number >= 0)
     return number;
   Set set;
-  if (growth.old < 0)
-    set.members = sets[-1 - growth.old].members;
-  else if (growth.old != nobody())
-    set.members.emplace_back(growth.old, growth.oldEpoch);
   const uint32_t *over = clock.row(READ);
-  auto known = [&](const auto &member) {
-    return over[member.first] >= member.second;
+  auto keepUnknown = [&](int32_t thread, uint32_t since) {
+    if (over[thread] < since)
+      set.members.emplace_back(thread, since);
   };
-  set.members.erase(
-      std::remove_if(set.members.begin(), set.members.end(), known),
-      set.members.end());
+  const int added = __builtin_popcount(growth.bits);
+  if (growth.old < 0) {
+    const auto &before = sets[-1 - growth.old].members;
+    set.members.reserve(before.size() + added);
+    for (const auto &[thread, since] : before)
+      keepUnknown(thread, since);
+  } else {
+    set.members.reserve(1 + added);
+    if (growth.old != nobody())
+      keepUnknown(growth.old, growth.oldEpoch);
+  }
   for (int lane = 0; lane < LANES_OF_WARP; ++lane)
     if (growth.bits >> lane & 1) {
       int thread = growth.thread0 + lane;
@@ -402,14 +407,14 @@ int Cluster::grow(const Growth &growth, const Clock &clock) {
       else
         set.members.emplace_back(thread, epoch[thread]);
     }
+  // A set of the same members is the same set, in whatever order they came.
   uint64_t content = contentOf(set.members);
-  auto sorted = set.members;
-  std::sort(sorted.begin(), sorted.end());
   auto [at, end] = setsByContent.equal_range(content);
   for (; at != end; ++at) {
-    auto other = sets[at->second].members;
+    auto mine = set.members, other = sets[at->second].members;
+    std::sort(mine.begin(), mine.end());
     std::sort(other.begin(), other.end());
-    if (other == sorted)
+    if (mine == other)
       return grown[growth] = at->second;
   }
   number = static_cast<int>(sets.size());

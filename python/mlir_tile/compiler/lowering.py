@@ -13,6 +13,7 @@ from ..binaries import KERNEL_TABLE, SHARED_NAMES
 from ..diagnostics import compile_error, refusal
 from ..passes import to_binary
 from ..scripted import run_passes
+from .dump import Dump
 from .kernel_table import kernel_table, shared_names
 from .target import DEFAULT_CHIP, DEFAULT_FEATURES, ptx_versions
 
@@ -45,6 +46,9 @@ def lower(
     `line_info` the PTX has source lines; with `remarks` a diagnostic at each copy lists the
     variants that were considered.
 
+    Where the environment variable MLIR_TILE_DUMP names a folder, what leaves each stage is written
+    there, and the PTX.
+
     Raises `TypeError` and `ValueError` for wrong arguments, such as a target that does not exist,
     and `CompileError` if a stage rejects the program.
     """
@@ -70,7 +74,14 @@ def lower(
         "legalize": to_binary.legalize(remarks),
     }.get(to) or to_binary.nvvm(options)
     copy = module.operation.clone()
+    dump = Dump()
     with module.context:
+        pipelines = {
+            "analyze": to_binary.analyze(False),
+            "legalize": to_binary.legalize(False),
+            "nvvm": to_binary.nvvm(options),
+        }
+        dump.stages(module.operation, pipelines)
         try:
             run_passes(copy, f"builtin.module({text})")
             if to in FORMATS:
@@ -83,6 +94,8 @@ def lower(
                     copy.operation.attributes[name] = table
         except ir.MLIRError as error:
             raise compile_error(f"stage {to} failed", error) from None
+        if to == "ptx":
+            dump.ptx(copy)
     return copy
 
 

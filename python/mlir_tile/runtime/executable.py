@@ -92,6 +92,15 @@ class Executable:
         known = ", ".join(sorted(signatures)) or "none"
         raise AttributeError(f"no attribute or host function '{name}', have functions: {known}")
 
+    def __repr__(self) -> str:
+        functions = [
+            f"{name}({', '.join(map(str, signature.arguments))})"
+            for name, signature in self._signatures.items()
+        ]
+        kernels = [f"{module}.{name}" for module, named in self.kernels.items() for name in named]
+        host, device = ", ".join(functions), ", ".join(kernels)
+        return f"<Executable with functions {host or 'none'}; kernels {device or 'none'}>"
+
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self._signatures})
 

@@ -117,6 +117,14 @@ class Kernel:
         self._readers: dict[type, Callable[[Any], tuple[int, Hashable]]] = {}
         self._bound: dict[Hashable, BoundKernel] = {}
 
+    def __repr__(self) -> str:
+        signature = self.signature
+        arguments = ", ".join(map(str, signature.arguments))
+        sizes = [f"cluster {_x(signature.cluster)}", f"device {self.device}"]
+        if signature.block is not None:
+            sizes.insert(0, f"block {_x(signature.block)}")
+        return f"<Kernel {signature.name}({arguments}), {', '.join(sizes)}>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         raise _stays(self)
 
@@ -220,6 +228,14 @@ class BoundKernel:
         self._address = ctypes.addressof(own)
         self._stream: int | None = None
         self._launch_known = self._known_launch()
+
+    def __repr__(self) -> str:
+        own, signature = self._launch, self._kernel.signature
+        cluster = own.cluster if own.has_cluster else signature.cluster
+        sizes = {"grid": own.grid, "block": own.block, "cluster": cluster}
+        shown = ", ".join(f"{size} {_x(extents)}" for size, extents in sizes.items())
+        shown += f", {own.shared_bytes} bytes of dynamic shared memory"
+        return f"<BoundKernel {signature.name}: {shown}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise _stays(self._kernel)

@@ -25,6 +25,30 @@ static void printNumbers(AsmPrinter &printer, ArrayRef<int64_t> numbers) {
   printer << ']';
 }
 
+static FailureOr<SmallVector<int64_t>> parseSteps(AsmParser &parser) {
+  SmallVector<int64_t> steps;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        if (succeeded(parser.parseOptionalQuestion())) {
+          steps.push_back(ShapedType::kDynamic);
+          return ParseResult(success());
+        }
+        return ParseResult(parser.parseInteger(steps.emplace_back()));
+      }))
+    return failure();
+  return steps;
+}
+
+static void printSteps(AsmPrinter &printer, ArrayRef<int64_t> steps) {
+  printer << '[';
+  llvm::interleaveComma(steps, printer, [&](int64_t step) {
+    if (ShapedType::isDynamic(step))
+      printer << '?';
+    else
+      printer << step;
+  });
+  printer << ']';
+}
+
 static FailureOr<std::string> parseName(AsmParser &parser) {
   std::string name;
   if (parser.parseKeywordOrString(&name))
@@ -44,7 +68,12 @@ void TileDialect::registerAttributes() {
 
 /// Whether all chunks begin where a pointer to shared memory can point.
 static bool fitsAddresses(CopySideAttr side, ArrayRef<int64_t> loops) {
-  layout::Layout places = layout::strided(loops, side.getSteps());
+  SmallVector<int64_t> steps(side.getSteps());
+  // What only the run time knows may be anywhere in global memory.
+  for (int64_t &step : steps)
+    if (ShapedType::isDynamic(step))
+      step = 0;
+  layout::Layout places = layout::strided(loops, steps);
   places.offset = side.getStart();
   std::optional<layout::Range> range = layout::places(places);
   return range && range->lowest >= -layout::kMaxSharedBytes &&
@@ -84,13 +113,26 @@ SmallVector<int64_t> CopyPlanAttr::getPartOffsets() const {
 LogicalResult CopySideAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t start, ArrayRef<int64_t> steps,
                                    ArrayRef<int64_t> swizzle,
-                                   ArrayRef<int64_t> gather) {
+                                   ArrayRef<int64_t> gather,
+                                   ArrayRef<int64_t> strides) {
   if (!swizzle.empty() &&
       (swizzle.size() != 3 || swizzle[0] < 1 || swizzle[1] < 0 ||
        swizzle[2] < swizzle[0] || swizzle[0] > 62 || swizzle[1] > 62 ||
        swizzle[2] > 62 || swizzle[0] + swizzle[1] + swizzle[2] > 62))
     return emitError() << "plan swizzle must be [bits, base, shift] with bits "
                           "of 1 or more and shift of bits or more";
+  int64_t unknown = llvm::count_if(steps, ShapedType::isDynamic);
+  if (static_cast<int64_t>(strides.size()) != 2 * unknown)
+    return emitError() << "plan strides must have a dimension and a factor for "
+                          "each '?' of the steps, got "
+                       << strides.size() << " numbers for " << unknown;
+  for (size_t i = 0; i < strides.size(); i += 2)
+    if (strides[i] < 0)
+      return emitError() << "plan strides must name dimensions, got "
+                         << strides[i];
+  if (unknown && (!swizzle.empty() || !gather.empty()))
+    return emitError() << "plan must have no swizzle and no gather on a side "
+                          "with strides";
   return success();
 }
 

@@ -23,10 +23,20 @@ def Tile_ReductionKindAttr : EnumAttr<Tile_Dialect, Tile_ReductionKind, "reducti
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Tile_CacheHintAttr : EnumAttr<Tile_Dialect, Tile_CacheHint, "cache_hint"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 /// `[8, 4]`; `struct` would print it without the brackets.
 class Tile_Numbers<string desc> : ArrayRefParameter<"int64_t", desc> {
   let parser = "::parseNumbers($_parser)";
   let printer = "::printNumbers($_printer, $_self)";
+}
+
+/// The same with `?` for numbers that only the run time knows.
+class Tile_Steps<string desc> : ArrayRefParameter<"int64_t", desc> {
+  let parser = "::parseSteps($_parser)";
+  let printer = "::printSteps($_printer, $_self)";
 }
 
 class Tile_OptionalNumbers<string desc> : OptionalArrayRefParameter<"int64_t", desc> {
@@ -46,6 +56,9 @@ def Tile_CopySideAttr : Tile_Attr<"CopySide", "copy_side"> {
     after the buffer's start. Where the offset has a part that is known at run time only, `start` is the part
     that is known. With `swizzle = [bits, base, shift]`, in bits of bytes, addresses are then swizzled.
 
+    A step that only the run time knows is `?`. For each of them `strides` has two numbers: the dimension of
+    the memref whose stride it is made of, and the bytes by which that stride is multiplied.
+
     A source with `gather = [bytes, step]` does not hold the bytes of a copy in one piece, but in parts
     of `bytes`, `step` apart. With `gather = [bytes, step, n, far]` so lie `n` parts; `far` bytes after the first
     of them the next `n` begin, and so on with further pairs.
@@ -53,14 +66,19 @@ def Tile_CopySideAttr : Tile_Attr<"CopySide", "copy_side"> {
     ```mlir
     #tile.copy_side<start = 0, steps = [512], swizzle = [3, 4, 3]>
     ```
+
+    ```mlir
+    #tile.copy_side<start = 0, steps = [?, 256], strides = [0, 4]>
+    ```
   }];
   let parameters = (ins
     "int64_t":$start,
-    Tile_Numbers<"bytes from one copy to the next, for each loop of the plan">:$steps,
+    Tile_Steps<"bytes from one copy to the next, for each loop of the plan; `?` where the run time knows them">:$steps,
     Tile_OptionalNumbers<"bits, base and shift, or nothing">:$swizzle,
-    Tile_OptionalNumbers<"bytes of a part and bytes to the next, then how many of these and bytes to the next group, or nothing">:$gather
+    Tile_OptionalNumbers<"bytes of a part and bytes to the next, then how many of these and bytes to the next group, or nothing">:$gather,
+    Tile_OptionalNumbers<"a dimension and its stride's factor in bytes for each `?`, or nothing">:$strides
   );
-  let assemblyFormat = "`<` struct($start, $steps, $swizzle, $gather) `>`";
+  let assemblyFormat = "`<` struct($start, $steps, $swizzle, $gather, $strides) `>`";
   let genVerifyDecl = 1;
 }
 

@@ -26,6 +26,43 @@ Operation *tile::TileDialect::materializeConstant(OpBuilder &builder,
   return arith::ConstantOp::materialize(builder, value, type, loc);
 }
 
+LogicalResult tile::TileDialect::verifyRegionArgAttribute(
+    Operation *op, unsigned, unsigned number, NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  auto func = dyn_cast<gpu::GPUFuncOp>(op);
+  auto type = func && func.isKernel() && number < func.getNumArguments()
+                  ? dyn_cast<MemRefType>(func.getArgumentTypes()[number])
+                  : MemRefType();
+  if (name != kMultipleOfName && name != kOffsetMultipleOfName) {
+    InFlightDiagnostic diag = op->emitOpError("argument ")
+                              << number << " has the attribute '" << name
+                              << "', which is not known";
+    diag.attachNote() << "known are " << kMultipleOfName << " and "
+                      << kOffsetMultipleOfName;
+    return diag;
+  }
+  if (!type)
+    return op->emitOpError("argument ")
+           << number << " must be a memref of a kernel to have '" << name
+           << "'";
+  if (name == kOffsetMultipleOfName) {
+    auto promised = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!promised || !promised.getType().isSignlessInteger(64) ||
+        promised.getInt() < 1)
+      return op->emitOpError("'") << name << "' must be a positive i64, got "
+                                  << attribute.getValue();
+    return success();
+  }
+  auto promised = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
+  if (!promised || promised.size() != type.getRank() ||
+      llvm::any_of(promised.asArrayRef(), [](int64_t n) { return n < 1; }))
+    return op->emitOpError("'")
+           << name << "' must be array<i64: ...> of " << type.getRank()
+           << " positive numbers, one for each stride, got "
+           << attribute.getValue();
+  return success();
+}
+
 LogicalResult
 tile::TileDialect::verifyOperationAttribute(Operation *op,
                                             NamedAttribute attribute) {
@@ -108,6 +145,17 @@ bool tile::isWorkgroupMemory(Attribute memorySpace) {
     return number.getValue() ==
            static_cast<uint64_t>(NVVM::NVVMMemorySpace::Shared);
   return false;
+}
+
+bool tile::isGlobalMemory(Attribute memorySpace) {
+  if (!memorySpace)
+    return true;
+  if (auto space = dyn_cast<gpu::AddressSpaceAttr>(memorySpace))
+    return space.getValue() == gpu::AddressSpace::Global;
+  auto number = dyn_cast<IntegerAttr>(memorySpace);
+  return number && (number.getValue() == 0 ||
+                    number.getValue() ==
+                        static_cast<uint64_t>(NVVM::NVVMMemorySpace::Global));
 }
 
 bool tile::isClusterMemory(Attribute memorySpace) {

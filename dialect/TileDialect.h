@@ -25,6 +25,19 @@
 #define GET_ATTRDEF_CLASSES
 #include "dialect/TileAttrs.h.inc"
 
+namespace tile {
+
+/// From which memory to which other one a copy goes.
+enum class Direction : uint8_t {
+  /// From workgroup memory to that of a CTA of the cluster.
+  Peer = 1,
+  /// From global to workgroup memory, and back.
+  Load = 2,
+  Store = 4
+};
+
+} // namespace tile
+
 #define GET_OP_CLASSES
 #include "dialect/TileOps.h.inc"
 
@@ -35,6 +48,12 @@ namespace tile {
 /// without.
 inline constexpr llvm::StringLiteral kInsertSyncName = "tile.insert_sync";
 inline constexpr llvm::StringLiteral kWarFencesName = "war_fences";
+
+/// The attributes by which the argument of a kernel promises what divides the
+/// strides of a memref, and an offset of `?`, in elements.
+inline constexpr llvm::StringLiteral kMultipleOfName = "tile.multiple_of";
+inline constexpr llvm::StringLiteral kOffsetMultipleOfName =
+    "tile.offset_multiple_of";
 
 /// The ranks that a cluster can have: 0 to 15 (16 CTAs, beyond the portable 8,
 /// is the hardware's limit).
@@ -61,6 +80,11 @@ struct VariantTraits {
   bool usesAsyncProxy = true;
   /// Whether threads load what is copied, by ordinary accesses.
   bool threadsLoad = true;
+  /// Whether it can combine bytes with the destination instead of overwriting
+  /// it.
+  bool reduces = false;
+  /// Which directions it copies in.
+  llvm::SmallVector<Direction, 3> directions{Direction::Peer};
   /// The PTX version, times ten, that has its instructions.
   int minPtx = 80;
 };
@@ -78,6 +102,10 @@ void registerVariantTraits(VariantTraits traits);
 /// Whether `memorySpace` is a CTA's shared memory:
 /// `#gpu.address_space<workgroup>`, or the integer 3 that it becomes in NVVM.
 bool isWorkgroupMemory(mlir::Attribute memorySpace);
+
+/// Whether `memorySpace` is global memory: none, 1, or
+/// `#gpu.address_space<global>`.
+bool isGlobalMemory(mlir::Attribute memorySpace);
 
 /// The memory space of `tile.peer` views: the shared memory of the whole
 /// cluster, as in NVVM.

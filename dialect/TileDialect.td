@@ -13,6 +13,11 @@ def Tile_Dialect : Dialect {
     it that upstream lacks; buffers are memrefs in `#gpu.address_space<workgroup>`, barriers are
     `!nvgpu.mbarrier.group`, and everything else is said with upstream's ops.
 
+    Attributes on arguments of functions, which launches of kernels are checked for:
+
+    - `tile.multiple_of = array<i64: 8, 1>` on a memref promises what divides each of its strides, in elements.
+    - `tile.offset_multiple_of = N : i64` on a memref whose type leaves the offset open promises what divides it.
+
     Attributes on ops of others; no other attribute may begin with `tile.`:
 
     - `tile.insert_sync`, a unit attribute of a kernel or a `gpu.launch`, asks `tile-insert-sync` for
@@ -30,6 +35,7 @@ def Tile_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = "void registerAttributes();";
 }
 

@@ -42,4 +42,13 @@ def Tile_ReductionKind : I32EnumAttr<"ReductionKind", "What a reduction makes of
   let genSpecializedAttr = 0;
 }
 
+def Tile_CacheHint : I32EnumAttr<"CacheHint", "What the L2 cache evicts sooner or later", [
+  I32EnumAttrCase<"EvictNormal", 0, "evict_normal">,
+  I32EnumAttrCase<"EvictFirst", 1, "evict_first">,
+  I32EnumAttrCase<"EvictLast", 2, "evict_last">
+]> {
+  let cppNamespace = "::tile";
+  let genSpecializedAttr = 0;
+}
+
 #endif // TILE_ENUMS_TD

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "dialect/Reductions.h"
 #include "dialect/VerifyOperands.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -37,34 +38,13 @@ int64_t StoreAsyncOp::getStoredElements() {
              : 1;
 }
 
-/// Whether `red.async` combines integers of `bits` that way.
-static bool reducesAsync(ReductionKind kind, unsigned bits) {
-  switch (kind) {
-  case ReductionKind::Add:
-    return bits == 32 || bits == 64;
-  case ReductionKind::MinUI:
-  case ReductionKind::MinSI:
-  case ReductionKind::MaxUI:
-  case ReductionKind::MaxSI:
-  case ReductionKind::And:
-  case ReductionKind::Or:
-  case ReductionKind::Xor:
-  case ReductionKind::Inc:
-  case ReductionKind::Dec:
-    return bits == 32;
-  default:
-    return false;
-  }
-}
-
 static LogicalResult verifyReduce(StoreAsyncOp op) {
   if (!op.getReduce())
     return success();
   Type type = op.getValue().getType();
-  if (type.isSignlessInteger() &&
-      reducesAsync(*op.getReduce(), type.getIntOrFloatBitWidth()))
+  if (reducesInPeer(*op.getReduce(), type))
     return success();
-  if (!reducesAsync(*op.getReduce(), 32))
+  if (!reducesInPeer(*op.getReduce(), IntegerType::get(op.getContext(), 32)))
     return op.emitOpError("reduce must be add, minsi, maxsi, minui, maxui, "
                           "and, or, xor, inc or dec, got ")
            << stringifyReductionKind(*op.getReduce());

@@ -62,6 +62,13 @@ static std::string fixOfOffset(const Offset &offset, int64_t elements) {
                     " elements by a multiplication in sight";
   std::string promises;
   for (const Offset::Term &term : offset.terms) {
+    if (term.strideOf) {
+      if (term.divisor % elements == 0)
+        continue;
+      return "promise what divides the stride of dimension " +
+             std::to_string(*term.strideOf) +
+             " by tile.multiple_of on the kernel's argument";
+    }
     if (isa<MemRefType>(term.value.getType()))
       return "give the memref's type a constant offset";
     int64_t factor = std::gcd(term.factor, elements);

@@ -2,10 +2,14 @@
 #include "lib/Plan/Bounds.h"
 
 #include "lib/Facts/Origins.h"
+#include "lib/Facts/ValueFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -80,7 +84,11 @@ checkRegionIn(StringRef side, const TracedTile &tile, const Origin &origin) {
            " must stay within 2^31 bytes of its buffer's start, got byte " +
            Twine(byte))
               .str(),
-          "choose smaller strides and offsets: shared memory is far smaller"};
+          tile.isGlobal
+              ? "move the buffer's start there with memref.reinterpret_cast, "
+                "or leave offsets to the run time"
+              : "choose smaller strides and offsets: shared memory is far "
+                "smaller"};
   if (!tile.offset.isStatic() || !origin.shiftBytes.isStatic())
     return std::nullopt;
   if (bits->lowest < 0)
@@ -105,9 +113,67 @@ std::optional<Refusal> tile::checkRegion(StringRef side,
   return std::nullopt;
 }
 
-bool tile::isProvedInside(const TracedTile &tile) {
+namespace {
+/// A dimension in which a subview is not proved to stay inside its source.
+struct OpenDimension {
+  memref::SubViewOp view;
+  unsigned dimension;
+};
+} // namespace
+
+/// Where a subview begins and ends in a dimension, as far as that is known, and
+/// whether it is inside in every execution.
+static bool isInsideIn(memref::SubViewOp view, unsigned dimension) {
+  int64_t extent = view.getSourceType().getDimSize(dimension);
+  OpFoldResult offset = view.getMixedOffsets()[dimension];
+  std::optional<int64_t> first = getConstantIntValue(offset);
+  std::optional<int64_t> size =
+      getConstantIntValue(view.getMixedSizes()[dimension]);
+  std::optional<int64_t> step =
+      getConstantIntValue(view.getMixedStrides()[dimension]);
+  std::optional<layout::Range> range;
+  if (first)
+    range = layout::Range{*first, *first};
+  else
+    range = rangeOf(cast<Value>(offset));
+  int64_t reached = 0, last = 0;
+  return range && range->lowest >= 0 && size && step && *size > 0 &&
+         *step >= 0 && !ShapedType::isDynamic(extent) &&
+         !llvm::MulOverflow(*size - 1, *step, reached) &&
+         !llvm::AddOverflow(range->highest, reached, last) && last < extent;
+}
+
+/// The dimensions that leave it open whether `memref` is inside the buffer that
+/// it is a view of. Nothing where it is another kind of view.
+static std::optional<SmallVector<OpenDimension>>
+openDimensionsOf(Value memref) {
+  SmallVector<OpenDimension> open;
+  while (Operation *op = memref.getDefiningOp()) {
+    if (auto view = dyn_cast<memref::SubViewOp>(op)) {
+      for (int64_t dim = 0; dim < view.getSourceType().getRank(); ++dim)
+        if (!isInsideIn(view, dim))
+          open.push_back({view, unsigned(dim)});
+    } else if (!isa<memref::CastOp, memref::AssumeAlignmentOp,
+                    memref::MemorySpaceCastOp>(op)) {
+      break;
+    }
+    memref = op->getOperand(0);
+    if (!isa<MemRefType>(memref.getType()))
+      return std::nullopt;
+  }
+  if (isa_and_nonnull<memref::ReinterpretCastOp, ViewLikeOpInterface>(
+          memref.getDefiningOp()) ||
+      incomingOf(memref))
+    return std::nullopt;
+  return open;
+}
+
+bool tile::isProvedInside(Value memref, const TracedTile &tile) {
+  std::optional<SmallVector<OpenDimension>> open = openDimensionsOf(memref);
+  if (open && open->empty())
+    return true;
   std::optional<layout::Range> offset = rangeOfOffset(tile.offset);
-  if (!offset)
+  if (!offset || !tile.runtimeStrides.empty())
     return false;
   std::optional<layout::Range> places = placesAt(tile, *offset);
   return places && llvm::all_of(tile.origins, [&](const Origin &origin) {
@@ -151,6 +217,37 @@ bool tile::surelyOverlap(const TracedTile &a, const TracedTile &b) {
   return false;
 }
 
+/// Compares the coordinates of subviews to the extents of what they are of.
+static void buildCoordinateChecks(OpBuilder &builder, Location loc,
+                                  StringRef side,
+                                  ArrayRef<OpenDimension> open) {
+  auto valueOf = [&](OpFoldResult given) {
+    return getValueOrCreateConstantIndexOp(builder, loc, given);
+  };
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  for (auto [view, dim] : open) {
+    Value first = valueOf(view.getMixedOffsets()[dim]);
+    Value size = valueOf(view.getMixedSizes()[dim]);
+    Value step = valueOf(view.getMixedStrides()[dim]);
+    Value last = arith::AddIOp::create(
+        builder, loc, first,
+        arith::MulIOp::create(builder, loc,
+                              arith::SubIOp::create(builder, loc, size, one),
+                              step));
+    Value extent = memref::DimOp::create(builder, loc, view.getSource(), dim);
+    auto compare = [&](arith::CmpIPredicate predicate, Value a, Value b) {
+      return arith::CmpIOp::create(builder, loc, predicate, a, b);
+    };
+    Value inside = arith::AndIOp::create(
+        builder, loc, compare(arith::CmpIPredicate::sge, first, zero),
+        compare(arith::CmpIPredicate::slt, last, extent));
+    cf::AssertOp::create(
+        builder, loc, inside,
+        ("tile.copy_async: the " + side + " leaves its buffer").str());
+  }
+}
+
 bool tile::buildBoundsCheck(OpBuilder &builder, Location loc, StringRef side,
                             Value memref, const TracedTile &tile) {
   std::optional<layout::Range> reached = layout::reach(tile.layout);
@@ -162,7 +259,14 @@ bool tile::buildBoundsCheck(OpBuilder &builder, Location loc, StringRef side,
                other.shiftBytes.isStatic() && origin.shiftBytes.isStatic() &&
                other.shiftBytes.known == origin.shiftBytes.known;
       });
-  if (!areAlike || !origin.bufferBytes || !reached)
+  if (!origin.bufferBytes || !tile.runtimeStrides.empty()) {
+    // Extents of run time can be compared, strides of run time need not be.
+    std::optional<SmallVector<OpenDimension>> open = openDimensionsOf(memref);
+    if (open)
+      buildCoordinateChecks(builder, loc, side, *open);
+    return open.has_value();
+  }
+  if (!areAlike || !reached)
     return false;
   auto constant = [&](int64_t number) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, number);

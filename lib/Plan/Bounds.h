@@ -14,8 +14,8 @@ namespace tile {
 std::optional<Refusal> checkRegion(llvm::StringRef side,
                                    const TracedTile &tile);
 
-/// Whether the tile stays inside its buffer in every execution.
-bool isProvedInside(const TracedTile &tile);
+/// Whether the tile of `memref` stays inside its buffer in every execution.
+bool isProvedInside(mlir::Value memref, const TracedTile &tile);
 
 /// Whether the two tiles surely share a byte: elements of one buffer at offsets
 /// that are known.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Variant `bulk`: one `cp.async.bulk.shared::cluster.shared::cta` for each
-// chunk, by one thread. PTX wants both addresses aligned to 16 bytes and a size
-// that is a positive multiple of 16.
+// Variant `bulk`: one `cp.async.bulk` for each chunk, by one thread. PTX wants
+// both addresses aligned to 16 bytes and a size that is a positive multiple
+// of 16.
 #include "lib/Plan/CommonRuns.h"
 #include "lib/Plan/Cost.h"
 
@@ -30,6 +30,9 @@ static std::variant<CopyPlan, Refusal> planBulk(const CopyProblem &problem) {
   if (!plan || plan->count == 0)
     return result;
   plan->threads = 1;
+  // The table has what the link between SMs takes.
+  if (problem.direction != Direction::Peer)
+    return result;
   plan->cycles =
       bulkCycles(getCosts(), plan->chunkBytes, plan->count,
                  startAlignment(*plan), problem.issue != Issue::Thread);
@@ -43,6 +46,8 @@ Variant bulkVariant() {
   variant.isCooperative = false;
   variant.usesAsyncProxy = true;
   variant.threadsLoad = false;
+  variant.directions = {Direction::Peer, Direction::Load, Direction::Store};
+  variant.reduces = true;
   variant.minPtx = 80;
   variant.plan = planBulk;
   return variant;

@@ -4,6 +4,7 @@
 #include "lib/Facts/ValueFacts.h"
 #include "lib/Plan/Bounds.h"
 #include "lib/Plan/CommonRuns.h"
+#include "lib/Plan/Refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -96,11 +97,34 @@ static bool isOwnRank(Value rank) {
 /// not be what it reads.
 static std::optional<Refusal> checkOwnRank(CopyAsyncOp op,
                                            const CopyProblem &problem) {
-  if (!isOwnRank(op.getRank()) || !surelyOverlap(problem.src, problem.dst))
+  if (!op.getRank() || op.getDirection() != Direction::Peer ||
+      !isOwnRank(op.getRank()) || !surelyOverlap(problem.src, problem.dst))
     return std::nullopt;
   return Refusal{"destination must not overlap the source in a copy to the "
                  "CTA's own rank, got tiles of one buffer that do",
                  "copy into another buffer, or to another rank"};
+}
+
+/// What copies between CTAs asks for other CTAs.
+static std::optional<Refusal> checkReceivers(CopyAsyncOp op,
+                                             const KernelSizes &sizes) {
+  if (Value mask = op.getMask()) {
+    std::optional<int64_t> size = sizes.ctas(), bits = constantOf(mask);
+    if (op.getDirection() == Direction::Peer && size && *size <= 1)
+      return checkPeer(mask, sizes);
+    if (!size || !bits || *size >= kMaxClusterSize ||
+        (*bits & 0xffff) >> *size == 0)
+      return std::nullopt;
+    return refuse("mask must name CTAs 0 to " + Twine(*size - 1) +
+                      " in a cluster of " + Twine(*size) + ", got rank " +
+                      Twine(llvm::Log2_32(*bits & 0xffff)),
+                  "drop the bits from " + Twine(*size) +
+                      " on, or launch larger clusters");
+  }
+  if (!op.getRank())
+    return std::nullopt;
+  return op.getDirection() == Direction::Peer ? checkPeer(op.getRank(), sizes)
+                                              : checkRank(op.getRank(), sizes);
 }
 
 /// One thread asks for a variant of many: a refusal that is there for many as
@@ -117,6 +141,21 @@ static Refusal refuseOneThread(const Variant &variant, CopyProblem problem) {
           "issue(cta)"};
 }
 
+/// Whether a variant copies in the direction, and in the way, that is asked.
+static std::optional<Refusal> checkTraits(const VariantTraits &variant,
+                                          const CopyProblem &problem) {
+  if (problem.reduces && !variant.reduces)
+    return refuse("they overwrite, got a reduction");
+  if (llvm::is_contained(variant.directions, problem.direction))
+    return std::nullopt;
+  if (problem.direction == Direction::Peer)
+    return refuse("they have a side in global memory, got both in workgroup "
+                  "memory");
+  return refuse(
+      Twine("they go from workgroup memory to that of a CTA, got a ") +
+      (problem.src.isGlobal ? "source" : "destination") + " in global memory");
+}
+
 /// Asks the variants that may be taken, or the one that is named.
 static std::vector<Considered> consider(const CopyProblem &problem,
                                         std::optional<StringRef> named) {
@@ -124,6 +163,11 @@ static std::vector<Considered> consider(const CopyProblem &problem,
   for (Variant &variant : getVariants()) {
     if (named ? *named != variant.name : variant.explicitOnly)
       continue;
+    if (std::optional<Refusal> refusal = checkTraits(variant, problem)) {
+      if (named)
+        all.push_back({std::move(variant), std::move(*refusal)});
+      continue;
+    }
     bool isPossible = problem.issue != Issue::Thread || !variant.isCooperative;
     if (!isPossible && !named)
       continue;
@@ -196,14 +240,18 @@ Answer tile::planCopy(CopyAsyncOp op, const KernelSizes &sizes,
   Answer answer;
   answer.issue = op.getIssue();
   if ((answer.refusal = checkOnDevice(op)) ||
-      (answer.refusal = checkPeer(op.getRank(), sizes)) ||
+      (answer.refusal = checkReceivers(op, sizes)) ||
       (answer.refusal = traceSide("source", op.getSrc(), scope, answer.src)) ||
       (answer.refusal =
            traceSide("destination", op.getDst(), scope, answer.dst)))
     return answer;
   CopyProblem problem{
-      *answer.src, *answer.dst, answer.issue,
-      executingThreads(answer.issue, sizes.threads().value_or(1))};
+      *answer.src,
+      *answer.dst,
+      op.getDirection(),
+      answer.issue,
+      executingThreads(answer.issue, sizes.threads().value_or(1)),
+      op.getReduce().has_value()};
   std::optional<StringRef> named = op.getVariant();
   if ((answer.refusal = checkBlock(answer.issue, sizes))) {
     answer.otherWay = findOtherWay(problem, named, sizes.threads());
@@ -220,7 +268,7 @@ Answer tile::planCopy(CopyAsyncOp op, const KernelSizes &sizes,
 
 static CopySideAttr sideAttr(MLIRContext *context, const PlanSide &side) {
   return CopySideAttr::get(context, side.start, side.steps, side.swizzle,
-                           side.gather);
+                           side.gather, side.strides);
 }
 
 CopyPlanAttr Answer::planAttr(MLIRContext *context) const {
@@ -236,9 +284,10 @@ CopyPlanAttr Answer::planAttr(MLIRContext *context) const {
 static std::string costText(const CopyPlan &plan) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << "about " << plan.cycles << " cycles, " << plan.count
-         << (plan.count == 1 ? " copy of " : " copies of ") << plan.chunkBytes
-         << " bytes by " << plan.threads
+  if (plan.cycles)
+    stream << "about " << plan.cycles << " cycles, ";
+  stream << plan.count << (plan.count == 1 ? " copy of " : " copies of ")
+         << plan.chunkBytes << " bytes by " << plan.threads
          << (plan.threads == 1 ? " thread" : " threads");
   if (!plan.src.gather.empty())
     stream << ", each gathered from parts of " << plan.src.gather[0]
@@ -254,8 +303,10 @@ static Message remarkOn(const Answer &answer) {
   Message message;
   llvm::raw_string_ostream(message.text)
       << "copied by " << answer.considered[*answer.chosen].variant.name << ": "
-      << plan.chunkBytes * plan.count << " bytes in about " << plan.cycles
-      << " cycles";
+      << plan.chunkBytes * plan.count << " bytes";
+  if (plan.cycles)
+    llvm::raw_string_ostream(message.text)
+        << " in about " << plan.cycles << " cycles";
   for (const Considered &one : answer.considered)
     message.notes.push_back(one.variant.name + ": " +
                             (one.plan()

@@ -25,11 +25,20 @@ static std::string coordinateText(const layout::Layout &layout, int64_t index) {
 }
 
 std::string tile::layoutsText(const TracedTile &src, const TracedTile &dst) {
-  auto seen = [](const TracedTile &tile) {
+  auto seen = [](const TracedTile &tile) -> Attribute {
+    MLIRContext *context = tile.elementType.getContext();
     layout::Layout layout = tile.layout;
     layout.offset = tile.offset.known;
-    return LayoutAttr::get(tile.elementType.getContext(), layout,
-                           tile.offsetInDescriptor);
+    if (tile.runtimeStrides.empty())
+      return LayoutAttr::get(context, layout, tile.offsetInDescriptor);
+    SmallVector<int64_t> strides;
+    for (const layout::Dimension &modes : layout.dimensions)
+      strides.push_back(modes.front().stride);
+    for (const RuntimeStride &stride : tile.runtimeStrides)
+      strides[stride.dimension] = ShapedType::kDynamic;
+    return StridedLayoutAttr::get(
+        context, tile.offsetInDescriptor ? ShapedType::kDynamic : layout.offset,
+        strides);
   };
   std::string text;
   llvm::raw_string_ostream(text)
@@ -49,10 +58,14 @@ std::string tile::divergenceText(const TracedTile &src, const TracedTile &dst,
 /// The run is too short: where both sides diverge shows it.
 static void showDivergence(Refusal &refusal, const CopyProblem &problem,
                            int64_t granuleBits) {
+  refusal.showsLayouts = true;
+  // Where only the run time knows a stride, it shows nothing.
+  if (!problem.src.runtimeStrides.empty() ||
+      !problem.dst.runtimeStrides.empty())
+    return;
   layout::Layout src = problem.src.layout, dst = problem.dst.layout;
   src.offset = problem.src.offset.known;
   dst.offset = problem.dst.offset.known;
-  refusal.showsLayouts = true;
   refusal.divergence = layout::findDivergence(
       src, dst, granuleBits / std::gcd(granuleBits, problem.src.elementBits));
   if (refusal.divergence)
@@ -60,12 +73,10 @@ static void showDivergence(Refusal &refusal, const CopyProblem &problem,
         layout::coordinateOf(dst, refusal.divergence->index)};
 }
 
-static std::optional<Refusal> checkDestination(const CopyProblem &problem) {
-  std::optional<layout::Overlap> overlap =
-      layout::findOverlap(problem.dst.layout);
+static std::optional<Refusal> checkDestination(const layout::Layout &layout) {
+  std::optional<layout::Overlap> overlap = layout::findOverlap(layout);
   if (!overlap)
     return std::nullopt;
-  const layout::Layout &layout = problem.dst.layout;
   Refusal refusal =
       refuse("destination must not overlap itself, got " +
                  coordinateText(layout, overlap->first) + " and " +
@@ -89,6 +100,87 @@ swizzleInBytes(const std::optional<layout::Swizzle> &swizzle, int64_t bits) {
   return {swizzle->bits, base, swizzle->shift};
 }
 
+namespace {
+/// The loops over a dimension of which one side knows a stride at run time
+/// only: for each mode of the other side, how far that one goes each time, and
+/// by how many of the strides this one.
+struct RuntimeLoop {
+  int64_t extent;
+  int64_t srcStep, dstStep;
+  /// Null on the side that knows its step.
+  const RuntimeStride *src = nullptr, *dst = nullptr;
+};
+} // namespace
+
+/// Takes the dimensions of which a side knows its stride at run time only out
+/// of both layouts: no run goes on from one coordinate of them to the next.
+static SmallVector<RuntimeLoop> takeRuntimeLoops(const CopyProblem &problem,
+                                                 layout::Layout &src,
+                                                 layout::Layout &dst) {
+  SmallVector<RuntimeLoop> loops;
+  for (unsigned dim = 0; dim < src.dimensions.size(); ++dim) {
+    auto strideOf = [&](const TracedTile &tile) {
+      auto found =
+          llvm::find_if(tile.runtimeStrides, [&](const RuntimeStride &stride) {
+            return stride.dimension == dim;
+          });
+      return found == tile.runtimeStrides.end() ? nullptr : &*found;
+    };
+    const RuntimeStride *ofSrc = strideOf(problem.src),
+                        *ofDst = strideOf(problem.dst);
+    if (!ofSrc && !ofDst)
+      continue;
+    assert(!(ofSrc && ofDst) && "one side is in workgroup memory");
+    const layout::Dimension &modes =
+        ofSrc ? dst.dimensions[dim] : src.dimensions[dim];
+    int64_t inner = layout::extentOf(modes);
+    for (layout::Mode mode : modes) {
+      inner /= mode.extent;
+      if (mode.extent != 1)
+        loops.push_back({mode.extent, ofSrc ? inner : mode.stride,
+                         ofDst ? inner : mode.stride, ofSrc, ofDst});
+    }
+    src.dimensions[dim] = dst.dimensions[dim] = {{1, 0}};
+  }
+  return loops;
+}
+
+/// What the loops add to one side is a run-time part of its offset, to what is
+/// cut into runs inside of them.
+static void addLoops(Congruence &rest, ArrayRef<RuntimeLoop> loops,
+                     int64_t RuntimeLoop::*step,
+                     const RuntimeStride *RuntimeLoop::*unknown) {
+  for (const RuntimeLoop &loop : loops) {
+    int64_t divisor = loop.*step;
+    if (const RuntimeStride *stride = loop.*unknown)
+      divisor = multiplyDivisors(divisor, stride->divisor);
+    rest.modulus = std::gcd(rest.modulus, clampDivisor(divisor & -divisor));
+  }
+  if (rest.modulus != 0)
+    rest.residue %= rest.modulus;
+}
+
+/// A stride that only the run time knows must be proved to be a multiple.
+static std::optional<Refusal>
+checkRuntimeStrides(StringRef side, const TracedTile &tile, int64_t granule) {
+  int64_t bits = tile.elementBits;
+  for (const RuntimeStride &stride : tile.runtimeStrides) {
+    if (stride.divisor * bits % (8 * granule) == 0)
+      continue;
+    int64_t elements = 8 * granule / std::gcd(8 * granule, bits);
+    Amounts amounts(granule, stride.divisor * bits);
+    std::string fix = stride.fix;
+    if (size_t number = fix.find("{0}"); number != std::string::npos)
+      fix.replace(number, 3, std::to_string(elements));
+    return refuse(side + " stride of dimension " + Twine(stride.dimension) +
+                      ", which only the run time knows, must be a multiple "
+                      "of " +
+                      amounts.asked + ", got a multiple of " + amounts.got,
+                  fix);
+  }
+  return std::nullopt;
+}
+
 std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
                                                      int64_t granule) {
   int64_t granuleBits = 8 * granule;
@@ -102,21 +194,27 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
   if (elements)
     totalBits = llvm::checkedMul(*elements, bits);
   if (!totalBits || *totalBits > 8 * kMaxPhaseBytes)
-    return refuse(
-        "tile must have at most " + Twine(kMaxPhaseBytes) +
-            " bytes, which is what one phase of an mbarrier counts, got " +
-            (totalBits   ? sizeText(*totalBits)
-             : !elements ? "more than 2^63 elements"
-                         : std::to_string(*elements) + " elements of " +
-                               sizeText(bits)),
-        "split the tile and give each part a phase of its own");
+    return refuse("tile must have at most " + Twine(kMaxPhaseBytes) +
+                      " bytes, which is " +
+                      (problem.direction == Direction::Store
+                           ? "more than shared memory has"
+                           : "what one phase of an mbarrier counts") +
+                      ", got " +
+                      (totalBits   ? sizeText(*totalBits)
+                       : !elements ? "more than 2^63 elements"
+                                   : std::to_string(*elements) +
+                                         " elements of " + sizeText(bits)),
+                  "split the tile and give each part a phase of its own");
   for (auto [side, tile] :
        {std::pair<StringRef, const TracedTile &>("source", src),
         {"destination", dst}})
     if (!layout::reach(tile.layout))
       return refuse(side + " must reach fewer than 2^63 bits");
 
-  layout::Refinement refined = layout::refine(src.layout, dst.layout);
+  layout::Layout srcInside = src.layout, dstInside = dst.layout;
+  SmallVector<RuntimeLoop> outside =
+      takeRuntimeLoops(problem, srcInside, dstInside);
+  layout::Refinement refined = layout::refine(srcInside, dstInside);
   if (refined.nonNesting)
     return refuse(
         "mode boundaries of dimension " + Twine(refined.nonNesting->dimension) +
@@ -129,7 +227,8 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
         {"destination", dst}})
     if (std::optional<Refusal> refusal = checkRegion(side, tile))
       return *refusal;
-  if (std::optional<Refusal> refusal = checkDestination(problem))
+  if (std::optional<Refusal> refusal =
+          checkDestination(dst.runtimeStrides.empty() ? dst.layout : dstInside))
     return *refusal;
 
   std::optional<layout::Runs> runs = layout::longestCommonRuns(refined.modes);
@@ -137,20 +236,30 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
     return refuse("tile must reach fewer than 2^63 elements");
   Congruence srcRest = runtimeCongruence(src.offset);
   Congruence dstRest = runtimeCongruence(dst.offset);
-  layout::Phases phases{
-      {src.layout.swizzle, src.offset.known + srcRest.residue, srcRest.modulus},
-      {dst.layout.swizzle, dst.offset.known + dstRest.residue, dstRest.modulus},
-      sameRuntimePart(src.offset, dst.offset),
-      !src.offsetInDescriptor && !dst.offsetInDescriptor};
+  Congruence srcPhase = srcRest, dstPhase = dstRest;
+  addLoops(srcPhase, outside, &RuntimeLoop::srcStep, &RuntimeLoop::src);
+  addLoops(dstPhase, outside, &RuntimeLoop::dstStep, &RuntimeLoop::dst);
+  layout::Phases phases{{src.layout.swizzle,
+                         src.offset.known + srcPhase.residue, srcPhase.modulus},
+                        {dst.layout.swizzle,
+                         dst.offset.known + dstPhase.residue, dstPhase.modulus},
+                        outside.empty() &&
+                            sameRuntimePart(src.offset, dst.offset),
+                        !src.offsetInDescriptor && !dst.offsetInDescriptor};
   auto checkLength = [&]() -> std::optional<Refusal> {
     int64_t runBits = runs->length * bits;
     if (runBits % granuleBits == 0)
       return std::nullopt;
     Amounts amounts(granule, runBits);
-    Refusal refusal = refuse(
-        "the longest run common to both layouts is " + amounts.got +
-            ", it must be a multiple of " + amounts.asked,
-        "choose layouts that agree on runs of a multiple of " + amounts.asked);
+    Refusal refusal =
+        refuse("the longest run common to both layouts is " + amounts.got +
+                   ", it must be a multiple of " + amounts.asked,
+               outside.empty()
+                   ? "choose layouts that agree on runs of a multiple of " +
+                         amounts.asked
+                   : "choose layouts that agree on runs of a multiple of " +
+                         amounts.asked +
+                         " in the dimensions whose strides are constants");
     refusal.askedBits = granuleBits;
     refusal.gotBits = runBits;
     showDivergence(refusal, problem, granuleBits);
@@ -166,6 +275,12 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
         {"destination", dst}})
     if (std::optional<Refusal> refusal =
             checkRuntimeOffset(side, tile, granule))
+      return *refusal;
+  for (auto [side, tile] :
+       {std::pair<StringRef, const TracedTile &>("source", src),
+        {"destination", dst}})
+    if (std::optional<Refusal> refusal =
+            checkRuntimeStrides(side, tile, granule))
       return *refusal;
   layout::Alignment alignment;
   if (phases.anySwizzle() && !llvm::isPowerOf2_64(bits))
@@ -194,6 +309,13 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
   CopyPlan plan;
   SmallVector<int64_t> srcSteps, dstSteps;
   plan.count = 1;
+  // A step that only the run time knows was checked by what divides it.
+  for (const RuntimeLoop &loop : outside) {
+    plan.loops.push_back(loop.extent);
+    plan.count *= loop.extent;
+    srcSteps.push_back(loop.src ? 0 : loop.srcStep);
+    dstSteps.push_back(loop.dst ? 0 : loop.dstStep);
+  }
   for (layout::PairedMode loop : runs->loops) {
     plan.loops.push_back(loop.extent);
     plan.count *= loop.extent;
@@ -232,6 +354,13 @@ std::variant<CopyPlan, Refusal> tile::planCommonRuns(const CopyProblem &problem,
   for (auto [srcStep, dstStep] : llvm::zip_equal(srcSteps, dstSteps)) {
     plan.src.steps.push_back(srcStep * bits / 8);
     plan.dst.steps.push_back(dstStep * bits / 8);
+  }
+  for (auto [number, loop] : llvm::enumerate(outside)) {
+    PlanSide &side = loop.src ? plan.src : plan.dst;
+    int64_t factor = loop.src ? loop.srcStep : loop.dstStep;
+    side.steps[number] = ShapedType::kDynamic;
+    side.strides.append(
+        {(loop.src ? loop.src : loop.dst)->dimension, factor * bits / 8});
   }
   plan.src.swizzle = swizzleInBytes(runs->srcSwizzle, bits);
   plan.dst.swizzle = swizzleInBytes(runs->dstSwizzle, bits);

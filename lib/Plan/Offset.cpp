@@ -97,6 +97,11 @@ std::string tile::runtimeExpression(const Offset &offset) {
     if (!text.empty())
       text += " + ";
     std::string value = expressionOf(term.value);
+    if (term.strideOf) {
+      text += "(" + value + ") * the stride of dimension " +
+              std::to_string(*term.strideOf);
+      continue;
+    }
     bool isSum = value.find(' ') != std::string::npos;
     if (term.factor != 1)
       text += std::to_string(term.factor) + " * ";
@@ -115,6 +120,7 @@ std::string tile::offsetExpression(const Offset &offset) {
 bool tile::sameRuntimePart(const Offset &a, const Offset &b) {
   return llvm::equal(a.terms, b.terms, [](const auto &x, const auto &y) {
     return x.value == y.value && x.factor == y.factor &&
-           x.divisor == y.divisor && x.digits == y.digits;
+           x.divisor == y.divisor && x.digits == y.digits &&
+           x.strideOf == y.strideOf;
   });
 }

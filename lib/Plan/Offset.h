@@ -22,7 +22,10 @@ struct Offset {
     int64_t divisor = 0;
     std::optional<layout::Range> range;
     /// Tells apart what different modes make of one value.
-    llvm::SmallVector<int64_t, 6> digits;
+    llvm::SmallVector<int64_t, 6> digits = {};
+    /// Where the value is multiplied by a stride that only the run time knows:
+    /// the dimension that has it.
+    std::optional<unsigned> strideOf = std::nullopt;
   };
   int64_t known = 0;
   llvm::SmallVector<Term, 2> terms;

@@ -12,6 +12,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -45,25 +46,145 @@ static LogicalResult getStridesAndOffset(MemRefType type,
   return type.getStridesAndOffset(strides, offset);
 }
 
-static FailureOr<SmallVector<int64_t>> stridesOf(Value memref) {
-  auto type = cast<MemRefType>(memref.getType());
-  SmallVector<int64_t> strides;
-  int64_t offset = 0;
-  if (failed(getStridesAndOffset(type, strides, offset)))
-    return failure();
-  if (!llvm::any_of(strides, ShapedType::isDynamic))
-    return strides;
-  Operation *op = memref.getDefiningOp();
-  if (isa_and_nonnull<memref::CastOp, memref::AssumeAlignmentOp>(op))
-    if (isa<MemRefType>(op->getOperand(0).getType()))
-      return stridesOf(op->getOperand(0));
-  if (auto view = dyn_cast_or_null<memref::ReinterpretCastOp>(op)) {
-    std::optional<SmallVector<int64_t>> constants =
-        getConstantIntValues(view.getMixedStrides());
-    if (constants)
-      return *constants;
+/// What is known of a stride: the number, or what divides it and how more could
+/// be promised.
+namespace {
+struct Stride {
+  std::optional<int64_t> known;
+  int64_t divisor = 1;
+  std::string fix;
+};
+} // namespace
+
+static Stride knownStride(int64_t number) { return {number, 1, ""}; }
+
+static Stride strideFrom(OpFoldResult given) {
+  if (std::optional<int64_t> known = getConstantIntValue(given))
+    return knownStride(*known);
+  auto value = cast<Value>(given);
+  std::string fix;
+  if (mayPromise(value, 1))
+    fix = "promise it with tile.assume_multiple " + nameOf(value) + ", {0}";
+  return {std::nullopt, divisorOf(value), fix};
+}
+
+/// What the argument of a function promises of a stride that its type leaves
+/// open.
+static Stride promisedStride(BlockArgument argument, unsigned dimension) {
+  Stride stride;
+  auto type = cast<MemRefType>(argument.getType());
+  if (type.getLayout().isIdentity())
+    for (int64_t extent : type.getShape().drop_front(dimension + 1))
+      if (extent > 0)
+        stride.divisor = multiplyDivisors(stride.divisor, extent);
+  auto func = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  if (!func || !argument.getOwner()->isEntryBlock() ||
+      argument.getArgNumber() >= func.getNumArguments())
+    return stride;
+  stride.fix = "promise it by tile.multiple_of on " + nameOf(argument) +
+               ", with {0} for dimension " + std::to_string(dimension);
+  if (auto promised = dyn_cast_or_null<DenseI64ArrayAttr>(
+          func.getArgAttr(argument.getArgNumber(), kMultipleOfName));
+      promised && dimension < promised.asArrayRef().size())
+    stride.divisor = std::lcm(stride.divisor, promised[dimension]);
+  return stride;
+}
+
+static SmallVector<Stride> allStridesOf(Value memref,
+                                        llvm::SmallDenseSet<Value, 4> &seen);
+
+/// What each stride of the view `op` is, as far as it is known.
+static std::optional<SmallVector<Stride>>
+stridesOfView(Operation *op, llvm::SmallDenseSet<Value, 4> &seen) {
+  if (isa_and_nonnull<memref::CastOp, memref::AssumeAlignmentOp,
+                      memref::MemorySpaceCastOp>(op) &&
+      isa<MemRefType>(op->getOperand(0).getType()))
+    return allStridesOf(op->getOperand(0), seen);
+  if (auto view = dyn_cast_or_null<memref::ReinterpretCastOp>(op))
+    return llvm::map_to_vector(view.getMixedStrides(), strideFrom);
+  auto view = dyn_cast_or_null<memref::SubViewOp>(op);
+  if (!view)
+    return std::nullopt;
+  SmallVector<Stride> source = allStridesOf(view.getSource(), seen), result;
+  llvm::SmallBitVector dropped = view.getDroppedDims();
+  for (auto [dim, step] : llvm::enumerate(view.getMixedStrides())) {
+    if (dropped.test(dim))
+      continue;
+    Stride own = strideFrom(step);
+    Stride &stride = result.emplace_back(source[dim]);
+    int64_t product = 0;
+    if (stride.known && own.known &&
+        !llvm::MulOverflow(*stride.known, *own.known, product)) {
+      stride.known = product;
+      continue;
+    }
+    int64_t divisor = multiplyDivisors(stride.known.value_or(stride.divisor),
+                                       own.known.value_or(own.divisor));
+    stride = {std::nullopt, divisor, stride.known ? own.fix : stride.fix};
   }
-  return failure();
+  return result;
+}
+
+static SmallVector<Stride> allStridesOf(Value memref,
+                                        llvm::SmallDenseSet<Value, 4> &seen) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> ofType;
+  int64_t offset = 0;
+  SmallVector<Stride> result(type.getRank());
+  if (failed(getStridesAndOffset(type, ofType, offset)))
+    return result;
+  std::optional<SmallVector<Stride>> found;
+  if (llvm::any_of(ofType, ShapedType::isDynamic)) {
+    found = stridesOfView(memref.getDefiningOp(), seen);
+    auto argument = dyn_cast<BlockArgument>(memref);
+    std::optional<SmallVector<Value>> incoming = incomingOf(memref);
+    if (!found && incoming && !incoming->empty() && seen.insert(memref).second)
+      for (Value value : *incoming) {
+        // Once more round a loop: the others say what divides all.
+        if (seen.contains(value))
+          continue;
+        SmallVector<Stride> own = allStridesOf(value, seen);
+        if (!found) {
+          found = own;
+          continue;
+        }
+        for (auto [stride, other] : llvm::zip_equal(*found, own))
+          if (stride.known != other.known || !stride.known)
+            stride = {std::nullopt,
+                      std::gcd(stride.known.value_or(stride.divisor),
+                               other.known.value_or(other.divisor)),
+                      ""};
+      }
+    else if (!found && argument)
+      for (unsigned dim = 0; dim < ofType.size(); ++dim)
+        result[dim] = promisedStride(argument, dim);
+  }
+  for (auto [dim, stride] : llvm::enumerate(ofType))
+    if (!ShapedType::isDynamic(stride))
+      result[dim] = knownStride(stride);
+    else if (found)
+      result[dim] = (*found)[dim];
+  return result;
+}
+
+static SmallVector<Stride> allStridesOf(Value memref) {
+  llvm::SmallDenseSet<Value, 4> seen;
+  return allStridesOf(memref, seen);
+}
+
+/// What an offset in a dimension of `source` adds, of whose stride only a
+/// divisor is known.
+static void addStrided(Offset &result, Value source, unsigned dimension,
+                       OpFoldResult offset, const Stride &stride) {
+  std::optional<int64_t> known = getConstantIntValue(offset);
+  if (known == 0)
+    return;
+  Value value = known ? source : cast<Value>(offset);
+  int64_t times = known ? *known : divisorOf(value);
+  Offset::Term term{value, 1, multiplyDivisors(stride.divisor, times), {}};
+  term.strideOf = dimension;
+  term.digits.push_back(known.value_or(0));
+  result.terms.push_back(std::move(term));
 }
 
 /// What a start that is known at run time only adds to the offset, through the
@@ -149,6 +270,21 @@ std::optional<Refusal> tile::checkSlice(SliceOp op) {
   return std::nullopt;
 }
 
+/// What the argument of a function promises to divide an offset that its type
+/// leaves open.
+static int64_t promisedOffset(Value memref) {
+  auto argument = dyn_cast<BlockArgument>(memref);
+  auto func =
+      argument
+          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+          : FunctionOpInterface();
+  if (!func || !argument.getOwner()->isEntryBlock() ||
+      argument.getArgNumber() >= func.getNumArguments())
+    return 1;
+  return declaredAlignment(
+      func.getArgAttr(argument.getArgNumber(), kOffsetMultipleOfName));
+}
+
 using Choices = llvm::SmallDenseSet<Value, 4>;
 static Offset offsetOf(Value memref, Choices &seen);
 
@@ -164,7 +300,7 @@ static Offset offsetOfChoice(Value memref, Choices &seen) {
     return result;
   std::optional<SmallVector<Value>> incoming = incomingOf(memref);
   if (!incoming || incoming->empty()) {
-    term.divisor = 1;
+    term.divisor = promisedOffset(memref);
     return result;
   }
   int64_t divisor = 0;
@@ -223,12 +359,14 @@ static Offset offsetOf(Value memref, Choices &seen) {
     return result;
   }
   if (auto view = dyn_cast_or_null<memref::SubViewOp>(op)) {
-    FailureOr<SmallVector<int64_t>> steps = stridesOf(view.getSource());
-    if (succeeded(steps)) {
+    if (!isa<LayoutAttr>(view.getSourceType().getLayout())) {
       result = offsetOf(view.getSource(), seen);
-      for (auto [offset, step] :
-           llvm::zip_equal(view.getMixedOffsets(), *steps))
-        result.add(offset, step);
+      for (auto [dim, offset, stride] : llvm::enumerate(
+               view.getMixedOffsets(), allStridesOf(view.getSource())))
+        if (stride.known)
+          result.add(offset, *stride.known);
+        else
+          addStrided(result, view.getSource(), dim, offset, stride);
       return result;
     }
   }
@@ -369,7 +507,8 @@ namespace {
 /// in.
 class OriginTrace {
 public:
-  explicit OriginTrace(Operation *scope) : scope(scope) {}
+  OriginTrace(Operation *scope, bool isGlobal)
+      : scope(scope), isGlobal(isGlobal) {}
 
   SmallVector<Origin, 1> origins;
 
@@ -401,8 +540,21 @@ public:
       if (!isa<MemRefType>(value.getType()))
         return Refusal{"must be a view of a ranked buffer", ""};
     }
-    if (isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(
-            value.getDefiningOp()))
+    if (isGlobal) {
+      Operation *op = value.getDefiningOp();
+      if (auto cast = dyn_cast_or_null<memref::MemorySpaceCastOp>(op)) {
+        Value source = cast.getSource();
+        auto type = dyn_cast<MemRefType>(source.getType());
+        if (type && isGlobalMemory(type.getMemorySpace()))
+          return follow(source, std::move(path));
+        return refuse("must be in global memory, got a cast of other memory",
+                      "name the buffer itself, in its own memory space");
+      }
+      if (isa_and_nonnull<memref::AllocaOp>(op))
+        return refuse("must be in global memory, got memory of one thread",
+                      "pass the buffer to the kernel");
+    } else if (isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(
+                   value.getDefiningOp()))
       return Refusal{
           "must be in shared memory, got what the kernel allocates elsewhere",
           "declare it as a workgroup attribution of the kernel"};
@@ -449,6 +601,7 @@ private:
   }
 
   Operation *scope;
+  bool isGlobal;
   llvm::DenseMap<Value, Origin> choices;
 };
 } // namespace
@@ -459,15 +612,29 @@ std::variant<TracedTile, Refusal> tile::traceTile(Value memref,
   TracedTile tile;
   tile.elementType = type.getElementType();
   tile.elementBits = bitsOf(tile.elementType);
+  tile.isGlobal = isGlobalMemory(type.getMemorySpace());
   auto attr = dyn_cast<LayoutAttr>(type.getLayout());
-  FailureOr<SmallVector<int64_t>> strides = failure();
-  if (!attr)
-    strides = stridesOf(memref);
-  if (!attr && failed(strides)) {
-    std::string text;
-    llvm::raw_string_ostream(text) << type;
-    return Refusal{"must have a layout of constant strides, got " + text,
-                   "give the memref a strided layout with static strides"};
+  SmallVector<int64_t> strides;
+  if (!attr) {
+    SmallVector<int64_t> typeStrides;
+    int64_t typeOffset = 0;
+    bool isStrided =
+        succeeded(getStridesAndOffset(type, typeStrides, typeOffset));
+    for (auto [dim, stride] : llvm::enumerate(allStridesOf(memref))) {
+      strides.push_back(stride.known.value_or(0));
+      // That of a single element means nothing.
+      if (stride.known || type.getDimSize(dim) == 1)
+        continue;
+      tile.runtimeStrides.push_back(
+          {unsigned(dim), std::max<int64_t>(stride.divisor, 1), stride.fix});
+      isStrided &= tile.isGlobal;
+    }
+    if (!isStrided) {
+      std::string text;
+      llvm::raw_string_ostream(text) << type;
+      return Refusal{"must have a layout of constant strides, got " + text,
+                     "give the memref a strided layout with static strides"};
+    }
   }
   if (attr) {
     tile.layout = attr.getLayout();
@@ -479,11 +646,11 @@ std::variant<TracedTile, Refusal> tile::traceTile(Value memref,
     tile.offsetInDescriptor =
         succeeded(getStridesAndOffset(type, typeStrides, typeOffset)) &&
         ShapedType::isDynamic(typeOffset);
-    tile.layout = layout::strided(type.getShape(), *strides);
+    tile.layout = layout::strided(type.getShape(), strides);
   }
   tile.offset = offsetOf(memref);
 
-  OriginTrace trace(scope);
+  OriginTrace trace(scope, tile.isGlobal);
   if (std::optional<Refusal> refusal = trace.follow(memref, {}))
     return *refusal;
   tile.origins = std::move(trace.origins);

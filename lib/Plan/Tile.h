@@ -42,12 +42,26 @@ struct Origin {
   std::string alignmentFix;
 };
 
+/// A stride that only the run time knows.
+struct RuntimeStride {
+  unsigned dimension;
+  /// What surely divides it, in elements.
+  int64_t divisor = 1;
+  /// How it could be promised to be a multiple of more, with `{0}` for the
+  /// multiple.
+  std::string fix;
+};
+
 /// One side of a copy.
 struct TracedTile {
+  /// Whether it is in global memory.
+  bool isGlobal = false;
   mlir::Type elementType;
   int64_t elementBits = 0;
-  /// Modes and swizzle; its offset is not counted here.
+  /// Modes and swizzle; its offset is not counted here. Dimensions of
+  /// `runtimeStrides` have a stride of 0.
   layout::Layout layout;
+  llvm::SmallVector<RuntimeStride, 2> runtimeStrides;
   /// Elements from the memref's aligned pointer to the tile's first element.
   Offset offset;
   /// Whether the memref's type leaves that offset to its descriptor, from which

@@ -17,9 +17,12 @@ namespace tile {
 struct CopyProblem {
   TracedTile src;
   TracedTile dst;
+  Direction direction;
   Issue issue;
   /// Threads that execute the op together.
   int64_t threads = 1;
+  /// Whether the tile is combined with the destination.
+  bool reduces = false;
 };
 
 /// The numbers of a `#tile.copy_side`.
@@ -28,6 +31,8 @@ struct PlanSide {
   llvm::SmallVector<int64_t> steps;
   llvm::SmallVector<int64_t> swizzle;
   llvm::SmallVector<int64_t> gather;
+  /// A dimension and a factor for each step that is `ShapedType::kDynamic`.
+  llvm::SmallVector<int64_t> strides;
 };
 
 /// The numbers of a `#tile.copy_plan`, and what it needs of the buffers.

@@ -89,6 +89,9 @@ public:
   struct Expected {
     Dim3 grid{0, 0, 0};
     Dim3 block{0, 0, 0};
+    /// How an argument of it breaks what the kernel promises; empty if none
+    /// does.
+    std::string brokenPromise;
   } expected;
   const bool isBracket;
   HostCall *outer = nullptr;

@@ -103,6 +103,8 @@ private:
                     " of " + toString(wanted) + " (" + attribute + "), got " +
                     toString(got));
     };
+    if (!expected.brokenPromise.empty())
+      return refuse(expected.brokenPromise);
     return check(expected.grid, shape.grid, "grid", "known_grid_size") &&
            check(expected.block, shape.block, "block", "known_block_size");
   }
@@ -339,8 +341,32 @@ TILE_RUNTIME_EXPORT void mgpuExpectLaunch(int64_t gridX, int64_t gridY,
                                           int64_t gridZ, int64_t blockX,
                                           int64_t blockY, int64_t blockZ) {
   EntryPoint call;
-  if (call)
-    call->expected = {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}};
+  if (!call)
+    return;
+  call->expected.grid = {gridX, gridY, gridZ};
+  call->expected.block = {blockX, blockY, blockZ};
+}
+
+TILE_RUNTIME_EXPORT void mgpuExpectMultiple(int64_t argument, int64_t part,
+                                            int64_t value, int64_t multiple) {
+  EntryPoint call;
+  if (!call || value % multiple == 0 || !call->expected.brokenPromise.empty())
+    return;
+  constexpr int64_t base = -2, offset = -1;
+  std::string number = std::to_string(multiple);
+  std::string text = "argument " + std::to_string(argument);
+  if (part == base)
+    text += " must begin at a multiple of " + number +
+            " bytes (llvm.align), got an address that is " +
+            std::to_string(value & (multiple - 1)) + " past one";
+  else if (part == offset)
+    text += " must have an offset that is a multiple of " + number +
+            " elements (tile.offset_multiple_of), got " + std::to_string(value);
+  else
+    text += " must have a stride in dimension " + std::to_string(part) +
+            " that is a multiple of " + number +
+            " elements (tile.multiple_of), got " + std::to_string(value);
+  call->expected.brokenPromise = text;
 }
 
 TILE_RUNTIME_EXPORT void

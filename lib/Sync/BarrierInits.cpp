@@ -87,6 +87,8 @@ static std::optional<std::pair<Value, int64_t>> barrierOf(Operation *op) {
   Value group;
   if (Value remote = remoteBarriersOf(op))
     group = remote;
+  else if (Value completed = completedBy(op))
+    group = completed;
   else if (index)
     group = op->getOperand(0);
   if (!number || !group || !group.getDefiningOp<nvgpu::MBarrierCreateOp>())

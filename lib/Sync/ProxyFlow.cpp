@@ -111,7 +111,8 @@ private:
     if (!mayUseAsyncProxy(copy))
       return;
     demand.readHere |= accesses.sources(copy);
-    demand.writtenThere |= accesses.destinations(copy);
+    (copy.hasReceivers() ? demand.writtenThere : demand.writtenHere) |=
+        accesses.destinations(copy);
   }
 
   ProxyDemand after(unsigned point) const {
@@ -256,6 +257,8 @@ private:
       // The destination may be the thread's own.
       if (debt.written.anyCommon(accesses.destinations(copy)))
         return true;
+      if (!copy.hasReceivers())
+        demand.writtenHere |= accesses.destinations(copy);
     }
     llvm::BitVector mixed = debt.received;
     mixed &= accesses.mixed;

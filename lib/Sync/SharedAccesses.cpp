@@ -25,9 +25,11 @@ struct Places {
 
 SharedAccesses::SharedAccesses(const SyncFlow &flow) : flow(flow) {
   for (CopyAsyncOp copy : flow.copies) {
-    places.add(places.originsOf(copy.getSrc()));
-    places.add(places.originsOf(copy.getDst()));
-    groups.add(groups.originsOf(copy.getBarriers()));
+    for (Value side : {sharedSource(copy), sharedDestination(copy)})
+      if (side)
+        places.add(places.originsOf(side));
+    if (copy.getBarriers())
+      groups.add(groups.originsOf(copy.getBarriers()));
   }
   for (const SyncPoint &point : points())
     if (point.op)
@@ -64,12 +66,16 @@ const llvm::BitVector *SharedAccesses::receivedBy(Operation *op) const {
   return find(received, op);
 }
 
+llvm::BitVector SharedAccesses::namedBy(Value side) {
+  return side ? places.named(places.originsOf(side)) : llvm::BitVector(size());
+}
+
 llvm::BitVector SharedAccesses::sources(CopyAsyncOp copy) {
-  return places.named(places.originsOf(copy.getSrc()));
+  return namedBy(sharedSource(copy));
 }
 
 llvm::BitVector SharedAccesses::destinations(CopyAsyncOp copy) {
-  return places.named(places.originsOf(copy.getDst()));
+  return namedBy(sharedDestination(copy));
 }
 
 BarrierPlaces SharedAccesses::barriersOf(CopyAsyncOp copy) {
@@ -118,9 +124,8 @@ void SharedAccesses::findMixed() {
 void SharedAccesses::findReceived() {
   PerBarrier<Places> brought;
   for (CopyAsyncOp copy : flow.copies)
-    if (mayUseGenericProxy(copy))
-      brought.add(barriersOf(copy),
-                  {places.touched(places.originsOf(copy.getDst()))});
+    if (Value dst = sharedDestination(copy); dst && mayUseGenericProxy(copy))
+      brought.add(barriersOf(copy), {places.touched(places.originsOf(dst))});
   for (StoreAsyncOp store : flow.stores)
     brought.add(barrierPlaces(meetingOf(store), groups),
                 {places.touched(places.originsOf(store.getDst()))});
@@ -154,7 +159,8 @@ void SharedAccesses::findAccesses(Operation *op) {
     loaded.add(places.originsOf(address));
   // A copy may read its source in the way of a thread.
   if (auto copy = dyn_cast<CopyAsyncOp>(op); copy && mayUseGenericProxy(copy))
-    loaded.add(places.originsOf(copy.getSrc()));
+    if (Value src = sharedSource(copy))
+      loaded.add(places.originsOf(src));
   if (!stored.empty())
     written[op] = places.touched(stored);
   if (!loaded.empty())

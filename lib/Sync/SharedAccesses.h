@@ -49,6 +49,7 @@ public:
 private:
   using Map = llvm::DenseMap<mlir::Operation *, llvm::BitVector>;
 
+  llvm::BitVector namedBy(mlir::Value side);
   void findMeetings();
   void findMixed();
   void findReceived();

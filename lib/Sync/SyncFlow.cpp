@@ -112,7 +112,8 @@ static bool matters(Operation *op) {
          isAsyncProxyFence(op) || isExit(op) || isa<CallOpInterface>(op) ||
          meetingOf(op).channel != Channel::None ||
          !storeAddresses(op).empty() || !loadAddresses(op).empty() ||
-         mayStoreInAssembly(op);
+         mayStoreInAssembly(op) || isa<CopyAsyncOp>(op) || commitsGroup(op) ||
+         waitsForGroup(op);
 }
 
 SyncFlow::SyncFlow(Operation *kernel, bool allLeave)
@@ -221,7 +222,8 @@ void SyncFlow::findEarlyUses() {
     hasUnknown |= origins.hasUnknown;
   };
   for (CopyAsyncOp copy : copies)
-    addDestination(copy.getDst());
+    if (copy.hasReceivers())
+      addDestination(copy.getDst());
   for (StoreAsyncOp store : stores)
     addDestination(store.getDst());
   auto isDestination = [&](Value address) {
@@ -301,6 +303,29 @@ guardsOf(Block *block, Operation *kernel) {
       return std::nullopt;
     block = before;
   }
+}
+
+std::optional<llvm::BitVector> tile::threadsAt(Operation *op,
+                                               Operation *kernel) {
+  std::optional<std::array<int64_t, 3>> block = knownSizes(kernel).block;
+  auto guards = guardsOf(op->getBlock(), kernel);
+  if (!block || !guards || layout::product(*block) > 1024)
+    return std::nullopt;
+  llvm::BitVector threads;
+  for (int64_t z = 0; z < (*block)[2]; ++z)
+    for (int64_t y = 0; y < (*block)[1]; ++y)
+      for (int64_t x = 0; x < (*block)[0]; ++x) {
+        bool comes = true;
+        for (auto [branch, way] : *guards) {
+          std::optional<unsigned> taken =
+              armOf(branch, branch->getOperand(0), {x, y, z});
+          if (!taken)
+            return std::nullopt;
+          comes &= *taken == way;
+        }
+        threads.push_back(comes);
+      }
+  return threads;
 }
 
 /// Whether some thread of each CTA that comes to `branch` surely takes another

@@ -47,6 +47,11 @@ bool calls(mlir::Operation *op,
 /// Whether `op` calls what synchronises in a way that is not followed.
 bool callsSynchronisation(mlir::Operation *op);
 
+/// The threads of a CTA, by linear number, that come to `op`, as far as the
+/// thread decides; nothing where that is not known.
+std::optional<llvm::BitVector> threadsAt(mlir::Operation *op,
+                                         mlir::Operation *kernel);
+
 /// Which blocks of a kernel not all come to.
 class Divergence {
 public:

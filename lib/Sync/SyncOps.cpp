@@ -44,14 +44,47 @@ static bool accessesPeer(Operation *op) {
 }
 
 bool tile::reachesIntoPeer(Operation *op) {
-  return isa<CopyAsyncOp, StoreAsyncOp, ArriveOp>(op) || accessesPeer(op);
+  if (auto copy = dyn_cast<CopyAsyncOp>(op))
+    return copy.hasReceivers();
+  return isa<StoreAsyncOp, ArriveOp>(op) || accessesPeer(op);
 }
 
 Value tile::remoteBarriersOf(Operation *op) {
+  if (auto copy = dyn_cast<CopyAsyncOp>(op))
+    return copy.hasReceivers() ? Value(copy.getBarriers()) : Value();
   return TypeSwitch<Operation *, Value>(op)
-      .Case<CopyAsyncOp, StoreAsyncOp, ArriveOp>(
-          [](auto op) { return op.getBarriers(); })
+      .Case<StoreAsyncOp, ArriveOp>([](auto op) { return op.getBarriers(); })
       .Default(Value());
+}
+
+Value tile::completedBy(Operation *op) {
+  return TypeSwitch<Operation *, Value>(op)
+      .Case<CopyAsyncOp, StoreAsyncOp>(
+          [](auto op) { return Value(op.getBarriers()); })
+      .Default(Value());
+}
+
+Value tile::sharedSource(CopyAsyncOp copy) {
+  return copy.getDirection() == Direction::Load ? Value() : copy.getSrc();
+}
+
+Value tile::sharedDestination(CopyAsyncOp copy) {
+  return copy.getDirection() == Direction::Store ? Value() : copy.getDst();
+}
+
+bool tile::commitsGroup(Operation *op) {
+  return isa<NVVM::CpAsyncBulkCommitGroupOp>(op) ||
+         assemblySays(op, "cp.async.bulk.commit_group");
+}
+
+bool tile::waitsForGroup(Operation *op) {
+  return isa<NVVM::CpAsyncBulkWaitGroupOp>(op) ||
+         assemblySays(op, "cp.async.bulk.wait_group");
+}
+
+bool tile::waitsForAllGroups(Operation *op) {
+  auto wait = dyn_cast<NVVM::CpAsyncBulkWaitGroupOp>(op);
+  return wait ? wait.getGroup() == 0 : waitsForGroup(op);
 }
 
 bool tile::isClusterArrive(Operation *op) {
@@ -103,7 +136,7 @@ bool tile::mayUseGenericProxy(CopyAsyncOp copy) {
 Value tile::barrierIndexOf(Operation *op) {
   return TypeSwitch<Operation *, Value>(op)
       .Case<CopyAsyncOp, StoreAsyncOp, ArriveOp, ExpectOp, WaitOp>(
-          [](auto op) { return op.getBarrierIndex(); })
+          [](auto op) { return Value(op.getBarrierIndex()); })
       .Case<nvgpu::MBarrierInitOp, nvgpu::MBarrierArriveOp,
             nvgpu::MBarrierArriveNoCompleteOp, nvgpu::MBarrierArriveExpectTxOp,
             nvgpu::MBarrierTryWaitParityOp, nvgpu::MBarrierTestWaitOp>(

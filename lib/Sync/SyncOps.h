@@ -20,6 +20,22 @@ bool reachesIntoPeer(mlir::Operation *op);
 /// The group of the peer's barrier on which such an op completes bytes or
 /// arrives; null where it does neither.
 mlir::Value remoteBarriersOf(mlir::Operation *op);
+/// The group of the barrier on which `op` completes bytes, whichever CTA's;
+/// null where it completes none.
+mlir::Value completedBy(mlir::Operation *op);
+
+/// The side of a copy in shared memory that is read, and the one that is
+/// written; null where that side is in global memory.
+mlir::Value sharedSource(CopyAsyncOp copy);
+mlir::Value sharedDestination(CopyAsyncOp copy);
+
+/// Ops that commit the thread's bulk copies to a group, and that wait for
+/// groups.
+bool commitsGroup(mlir::Operation *op);
+bool waitsForGroup(mlir::Operation *op);
+/// The same where it may leave no group; of assembly that is not known.
+bool waitsForAllGroups(mlir::Operation *op);
+
 bool isClusterArrive(mlir::Operation *op);
 bool isClusterWait(mlir::Operation *op);
 bool isInitFence(mlir::Operation *op);

@@ -22,9 +22,16 @@ static int64_t bytesBroughtBy(Operation *op) {
 /// that are around the copy only.
 static int64_t timesAtMost(Operation *copy, Operation *around,
                            const KernelSizes &sizes) {
-  if (!sizes.ctas())
+  auto tile = dyn_cast<CopyAsyncOp>(copy);
+  bool isOwn = tile && !tile.hasReceivers();
+  if (!isOwn && !sizes.ctas())
     return kUnbounded;
-  int64_t times = std::max<int64_t>(1, *sizes.ctas() - 1);
+  // A copy from global memory may be the receiver's own, and a mask holds every
+  // CTA that it names.
+  int64_t senders = isOwn ? 1 : *sizes.ctas();
+  if (tile && tile.getDirection() == Direction::Peer && tile.getRank())
+    --senders;
+  int64_t times = std::max<int64_t>(1, senders);
   if (isa<StoreAsyncOp>(copy)) {
     std::optional<int64_t> threads = threadsAtMost(copy, sizes);
     if (!threads || llvm::MulOverflow(*threads, *sizes.ctas(), times))

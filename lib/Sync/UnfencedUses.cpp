@@ -259,8 +259,9 @@ private:
   /// Bits of the buffers that `address` must name, and may name.
   void findStores() {
     for (CopyAsyncOp copy : flow.copies)
-      if (auto barrier = theBarrier(copy.getBarriers(), copy);
-          barrier && !mayUseAsyncProxy(copy)) {
+      if (auto barrier = copy.getBarriers() && !mayUseAsyncProxy(copy)
+                             ? theBarrier(copy.getBarriers(), copy)
+                             : std::nullopt) {
         Incoming &tiles = incoming[*barrier];
         tiles.origins.add(accesses.places.originsOf(copy.getDst()));
         tiles.buffers.insert(bufferBehind(copy.getDst()));
@@ -515,6 +516,8 @@ private:
       return;
     llvm::DenseSet<Operation *> told;
     for (CopyAsyncOp copy : flow.copies) {
+      if (!copy.hasReceivers())
+        continue;
       Value into = theOne(accesses.places.originsOf(copy.getDst()));
       std::optional<unsigned> place =
           into ? accesses.places.numberOf(into) : std::nullopt;

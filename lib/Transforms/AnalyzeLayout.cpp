@@ -63,7 +63,7 @@ static LogicalResult ensureInside(CopyAsyncOp op, const Answer &answer,
        {std::tuple<StringRef, Value, const TracedTile &>("source", op.getSrc(),
                                                          *answer.src),
         {"destination", op.getDst(), *answer.dst}}) {
-    if (isProvedInside(tile))
+    if (isProvedInside(memref, tile))
       continue;
     OpBuilder builder(op);
     if (bounds == Bounds::Check &&
@@ -82,9 +82,13 @@ static LogicalResult ensureInside(CopyAsyncOp op, const Answer &answer,
       diag << "one of " << tile.origins.size();
     else
       diag << origin.buffer.getType();
+    bool isOpen = tile.isGlobal && !origin.bufferBytes;
     diag.attachNote()
-        << "bound the run-time offset by a loop, a remainder or a "
-           "known block size, or choose bounds=assume";
+        << (isOpen && bounds != Bounds::Check
+                ? "only the run time knows the buffer's extents: choose "
+                  "bounds=check or bounds=assume"
+                : "bound the run-time offset by a loop, a remainder or a "
+                  "known block size, or choose bounds=assume");
     return diag;
   }
   return success();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Sync/BarrierCounts.h"
 #include "lib/Sync/BarrierInits.h"
+#include "lib/Sync/BulkGroups.h"
 #include "lib/Sync/SyncFlow.h"
 #include "lib/Sync/TransactionBytes.h"
 #include "lib/Sync/UnfencedUses.h"
@@ -98,6 +99,37 @@ static void checkProxyFences(Operation *kernel, const SyncFlow &flow,
   }
 }
 
+static void checkBulkGroups(Operation *kernel, const SyncFlow &flow,
+                            Report report) {
+  for (auto [kind, copy, by] : looseStores(kernel, flow)) {
+    InFlightDiagnostic diag = report(copy);
+    switch (kind) {
+    case LooseStore::NotCommitted:
+      diag << "is committed to no bulk group";
+      diag.attachNote() << "let the threads that execute it execute "
+                           "nvvm.cp.async.bulk.commit.group after it, and wait "
+                           "with nvvm.cp.async.bulk.wait_group";
+      break;
+    case LooseStore::NotWaitedFor:
+      diag << "may still read its source when the kernel ends";
+      diag.attachNote() << "let the threads that commit it execute "
+                           "nvvm.cp.async.bulk.wait_group 0 {read} before the "
+                           "end";
+      break;
+    case LooseStore::CommittedByFewer:
+    case LooseStore::WaitedForByFewer:
+      diag << "belongs to a bulk group of the thread that issues it, and fewer "
+              "threads "
+           << (kind == LooseStore::CommittedByFewer ? "commit" : "wait for")
+           << " one than execute it";
+      diag.attachNote(by->getLoc())
+          << "let all threads that execute the copy execute the commit and the "
+             "wait";
+      break;
+    }
+  }
+}
+
 static void checkFinish(const SyncFlow &flow, Report report) {
   for (Operation *exit : flow.exits) {
     const SyncState &state = flow.before(exit);
@@ -163,9 +195,12 @@ static void checkKernel(Operation *kernel, Report report) {
   if (!flow.remotes.empty()) {
     checkStart(flow, report);
     checkInitFences(flow, report);
-    checkProxyFences(kernel, flow, report);
-    checkFinish(flow, report);
   }
+  if (!flow.remotes.empty() || !flow.copies.empty())
+    checkProxyFences(kernel, flow, report);
+  if (!flow.remotes.empty())
+    checkFinish(flow, report);
+  checkBulkGroups(kernel, flow, report);
   KernelSizes sizes = knownSizes(kernel);
   checkInitialisedUses(flow.points(), sizes, report);
   for (const BarrierUses &uses : collectBarrierUses(kernel)) {

@@ -337,9 +337,15 @@ static LogicalResult insertFinish(Operation *kernel) {
 }
 
 static LogicalResult insertSync(Operation *kernel, bool fencesReads) {
-  if (kernel->getRegion(0).empty() ||
-      SyncFlow(kernel, /*allLeave=*/false).remotes.empty())
+  if (kernel->getRegion(0).empty())
     return success();
+  SyncFlow flow(kernel, /*allLeave=*/false);
+  if (flow.remotes.empty()) {
+    // Copies between the CTA's own memory and global memory need no peer.
+    if (!flow.copies.empty())
+      insertProxyFences(kernel, fencesReads);
+    return success();
+  }
   insertInitFences(kernel);
   if (failed(insertStart(kernel)))
     return failure();

@@ -230,6 +230,18 @@ def TileLegalizeMemcpy : Pass<"tile-legalize-memcpy", "::mlir::ModuleOp"> {
                            "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def TileGuardArguments : Pass<"tile-guard-arguments", "::mlir::ModuleOp"> {
+  let summary = "Let launches tell the run-time library what their kernel's arguments promise";
+  let description = [{
+    A kernel argument promises by `llvm.align` where its memref begins, by `tile.multiple_of` what divides its
+    strides, and by `tile.offset_multiple_of` what divides its offset; plans rely on it. Each launch hands the
+    numbers to the run-time library, which refuses it where one breaks its promise. To run after
+    `gpu-kernel-outlining`, while kernels are still `gpu.func`s.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 def TileGuardLaunches : Pass<"tile-guard-launches", "::mlir::ModuleOp"> {
   let summary = "Let launches give back their stack, and be of the size that their kernel knows";
   let description = [{

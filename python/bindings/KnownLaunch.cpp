@@ -134,7 +134,7 @@ public:
       const std::optional<Place> &place = arguments.places[i];
       if (!place)
         continue;
-      if (given[i] & place->misalignedBits)
+      if ((given[i] - place->offsetBytes) & place->misalignedBits)
         return isNew;
       uint64_t begin = given[i] - place->offsetBytes;
       pack(&begin, sizeof(begin));

@@ -303,6 +303,14 @@ void tile::defineLayout(nb::module_ &m) {
         "there is an offset and a size for each dimension, and that the region "
         "is inside. Raises ValueError where it is not a layout.");
   m.def(
+      "is_workgroup_memory",
+      [](MlirType type) {
+        auto memref = mlir::dyn_cast<mlir::MemRefType>(unwrap(type));
+        return memref && tile::isWorkgroupMemory(memref.getMemorySpace());
+      },
+      nb::arg("type"),
+      "Return whether a memref type is in the shared memory of a CTA.");
+  m.def(
       "element_bits",
       [](MlirType type) {
         std::optional<int64_t> bits = tile::elementBits(unwrap(type));

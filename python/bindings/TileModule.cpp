@@ -78,9 +78,22 @@ static void defineCopyPlan(nb::module_ &m) {
       .def_property_readonly(
           "steps",
           [](MlirAttribute self) {
-            return list(as<tile::CopySideAttr>(self).getSteps());
+            std::vector<std::optional<int64_t>> steps;
+            for (int64_t step : as<tile::CopySideAttr>(self).getSteps())
+              steps.push_back(mlir::ShapedType::isDynamic(step)
+                                  ? std::nullopt
+                                  : std::optional(step));
+            return steps;
           },
-          "Bytes between copies, for each loop.")
+          "Bytes between copies, for each loop; None where only the run time "
+          "knows them.")
+      .def_property_readonly(
+          "strides",
+          [](MlirAttribute self) {
+            return list(as<tile::CopySideAttr>(self).getStrides());
+          },
+          "For each step of None a dimension of the memref, and the bytes by "
+          "which its stride is multiplied.")
       .def_property_readonly(
           "swizzle",
           [](MlirAttribute self) {
@@ -169,8 +182,12 @@ static void defineVariants(nb::module_ &m) {
           "__init__",
           [](tile::VariantTraits *self, std::string name, bool isCooperative,
              bool usesAsyncProxy, bool threadsLoad, int minPtx) {
-            new (self) tile::VariantTraits{std::move(name), isCooperative,
-                                           usesAsyncProxy, threadsLoad, minPtx};
+            new (self) tile::VariantTraits;
+            self->name = std::move(name);
+            self->isCooperative = isCooperative;
+            self->usesAsyncProxy = usesAsyncProxy;
+            self->threadsLoad = threadsLoad;
+            self->minPtx = minPtx;
           },
           nb::arg("name"), nb::arg("is_cooperative"),
           nb::arg("uses_async_proxy"), nb::arg("threads_load"),
@@ -287,6 +304,19 @@ static void defineIssue(nb::module_ &m) {
           "Who executes the op: thread, warp or cta.");
 }
 
+static void defineCacheHint(nb::module_ &m) {
+  mlir_attribute_subclass(m, "CacheHintAttr", isA<tile::CacheHintAttr>,
+                          typeId<tile::CacheHintAttr>)
+      .def_property_readonly(
+          "value",
+          [](MlirAttribute self) {
+            return tile::stringifyCacheHint(
+                       as<tile::CacheHintAttr>(self).getValue())
+                .str();
+          },
+          "What the L2 cache evicts: evict_first, evict_last or evict_normal.");
+}
+
 static void defineScope(nb::module_ &m) {
   mlir_attribute_subclass(m, "ScopeAttr", isA<tile::ScopeAttr>,
                           typeId<tile::ScopeAttr>)
@@ -378,6 +408,9 @@ NB_MODULE(_tile, m) {
            "tile-analyze-layout found and proved for one tile.copy_async.");
   defineIssue(m);
   describe(m, "IssueAttr", "Who executes a tile.copy_async.");
+  defineCacheHint(m);
+  describe(m, "CacheHintAttr",
+           "What the L2 cache evicts sooner or later of a copy.");
   tile::defineLayout(m);
   describe(m, "LayoutAttr",
            "Where the elements of a memref lie: nested modes and a swizzle, in "

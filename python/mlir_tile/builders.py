@@ -187,6 +187,42 @@ def kernel(
         gpu.return_([], loc=loc)
 
 
+def promise(
+    kernel: Kernel,
+    argument: int,
+    *,
+    alignment_bytes: int | None = None,
+    multiple_of: Sequence[int] | None = None,
+    offset_multiple_of: int | None = None,
+) -> None:
+    """Let memref number `argument` of `kernel` promise what copies from or to it rely on.
+
+    Its base is at a multiple of `alignment_bytes`, a power of two; its strides are multiples of
+    `multiple_of`, in elements, and so is an offset that its type leaves open of
+    `offset_multiple_of`. Launches refuse an argument that breaks a promise. Raises `TypeError` or
+    `ValueError` for a number that is no argument, and for other multiples.
+    """
+    argument = integer("argument", argument, 0, len(kernel.arguments) - 1)
+    context = kernel.function.context
+    i64 = ir.IntegerType.get_signless(64, context)
+    attributes = kernel.function.attributes
+    all_given = [ir.DictAttr.get({}, context) for _ in kernel.arguments]
+    if "arg_attrs" in attributes:
+        all_given = [ir.DictAttr(each) for each in ir.ArrayAttr(attributes["arg_attrs"])]
+    promised = {each.name: each.attr for each in all_given[argument]}
+    if alignment_bytes is not None:
+        alignment_bytes = integer("alignment_bytes", alignment_bytes, 1)
+        promised["llvm.align"] = ir.IntegerAttr.get(i64, alignment_bytes)
+    if multiple_of is not None:
+        multiples = [integer("multiple_of", multiple, 1) for multiple in multiple_of]
+        promised["tile.multiple_of"] = ir.DenseI64ArrayAttr.get(multiples, context)
+    if offset_multiple_of is not None:
+        offset_multiple_of = integer("offset_multiple_of", offset_multiple_of, 1)
+        promised["tile.offset_multiple_of"] = ir.IntegerAttr.get(i64, offset_multiple_of)
+    all_given[argument] = ir.DictAttr.get(promised, context)
+    attributes["arg_attrs"] = ir.ArrayAttr.get(all_given, context)
+
+
 def launch(
     name: tuple[str, str],
     operands: Sequence[ir.Value],
@@ -243,7 +279,8 @@ def main(
 
     It takes what the kernel takes. Its memrefs are the host's: each has a buffer on the device, to
     which those at the places in `copy_in` are copied before the launch, and from which those in
-    `copy_out` are copied after it. Raises `ValueError` for an argument that is not a memref.
+    `copy_out` are copied after it. Extents that a type leaves open are those of the host's. Raises
+    `ValueError` for an argument that is not a memref.
     """
     types = [argument.type for argument in kernel.arguments]
     memrefs = [place for place, type_ in enumerate(types) if isinstance(type_, ir.MemRefType)]
@@ -261,7 +298,12 @@ def main(
         operands = list(given)
         ready = gpu.WaitOp(token, []).result
         for place in memrefs:
-            operands[place], ready = gpu.alloc(types[place], token, [ready], [], [])
+            sizes = [
+                memref.dim(given[place], index(dimension))
+                for dimension in range(types[place].rank)
+                if types[place].is_dynamic_dim(dimension)
+            ]
+            operands[place], ready = gpu.alloc(types[place], token, [ready], sizes, [])
         for place in copy_in:
             ready = gpu.memcpy(token, [ready], operands[place], given[place])
         ready = launch(

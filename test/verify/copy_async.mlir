@@ -58,3 +58,28 @@ func.func @in_space_3(%src: memref<8x64xf16, strided<[?, 1], offset: ?>, 3>, %ds
         !nvgpu.mbarrier.group<memorySpace = 3, num_barriers = 1>
   return
 }
+
+!global = memref<8x64xf16>
+
+// CHECK-LABEL: func @from_global(
+// CHECK-NEXT: tile.copy_async %{{.*}} to %{{.*}} mbarrier(%{{.*}}[%{{.*}}]) cache_hint(evict_first) issue(warp) : memref<8x64xf16> to
+func.func @from_global(%src: !global, %dst: !tile, %bars: !bars, %i: index) {
+  tile.copy_async %src to %dst mbarrier(%bars[%i]) cache_hint(evict_first) issue(warp) : !global to !tile, !bars
+  return
+}
+
+// CHECK-LABEL: func @to_several(
+// CHECK-SAME: %[[MASK:[^:]*]]: i16
+// CHECK-NEXT: tile.copy_async %{{.*}} to %{{.*}} ctas(%[[MASK]]) mbarrier(%{{.*}}[%{{.*}}]) : memref<8x64xf16> to
+func.func @to_several(%src: !global, %dst: !tile, %bars: !bars, %i: index, %mask: i16) {
+  tile.copy_async %src to %dst ctas(%mask) mbarrier(%bars[%i]) : !global to !tile, !bars
+  return
+}
+
+// CHECK-LABEL: func @to_global(
+// CHECK-SAME: %[[POLICY:[^:]*]]: i64
+// CHECK-NEXT: tile.copy_async %{{.*}} to %{{.*}} reduce(add) cache_hint(%[[POLICY]]) issue(cta) : memref<8x64xf16, #gpu.address_space<workgroup>> to memref<8x64xf16>{{$}}
+func.func @to_global(%src: !tile, %dst: !global, %policy: i64) {
+  tile.copy_async %src to %dst reduce(add) cache_hint(%policy) issue(cta) : !tile to !global
+  return
+}

@@ -3,7 +3,7 @@
 // it and differs in nothing else.
 // RUN: tile-opt %s -split-input-file -verify-diagnostics -o %t
 
-// c1: the source is in workgroup memory: by upstream's attribute, or the integer that it becomes.
+// c1: the source is in workgroup or global memory: by upstream's attribute, or the integer that it becomes.
 !tile = memref<8x16xf32, #gpu.address_space<workgroup>>
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
 
@@ -20,7 +20,6 @@ func.func @c1_source_in_space_3(%src: memref<8x16xf32, 3>, %dst: !tile, %rank: i
 }
 
 func.func @c1_source_in_global_memory(%src: memref<8x16xf32>, %dst: !tile, %rank: i32, %bars: !bars, %i: index) {
-  // expected-error @+1 {{'tile.copy_async' op source must be in workgroup memory, got 'memref<8x16xf32>'}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<8x16xf32> to !tile, !bars
   return
@@ -28,25 +27,32 @@ func.func @c1_source_in_global_memory(%src: memref<8x16xf32>, %dst: !tile, %rank
 
 // -----
 
-// c1: memory of another number is not workgroup memory.
+// c1: memory of another number is neither, such as that of a peer, which a copy maps itself.
 !tile = memref<8x16xf32, #gpu.address_space<workgroup>>
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
 
 func.func @c1_source_in_space_1(%src: memref<8x16xf32, 1>, %dst: !tile, %rank: i32, %bars: !bars, %i: index) {
-  // expected-error @+1 {{'tile.copy_async' op source must be in workgroup memory, got 'memref<8x16xf32, 1>'}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<8x16xf32, 1> to !tile, !bars
   return
 }
 
+func.func @c1_source_of_a_peer(%src: memref<8x16xf32, 7>, %dst: !tile, %rank: i32, %bars: !bars, %i: index) {
+  // expected-error @+2 {{'tile.copy_async' op source must be in workgroup or global memory, got 'memref<8x16xf32, 7>'}}
+  // expected-note @+1 {{name the CTA's own buffer and cta(%rank): the copy maps it}}
+  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
+      : memref<8x16xf32, 7> to !tile, !bars
+  return
+}
+
 // -----
 
-// c1: memory of another name is not workgroup memory.
+// c1: memory of another name is neither.
 !tile = memref<8x16xf32, #gpu.address_space<workgroup>>
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
 
 func.func @c1_source_in_private_memory(%src: memref<8x16xf32, #gpu.address_space<private>>, %dst: !tile, %rank: i32, %bars: !bars, %i: index) {
-  // expected-error @+1 {{'tile.copy_async' op source must be in workgroup memory, got 'memref<8x16xf32, #gpu.address_space<private>>'}}
+  // expected-error @+1 {{'tile.copy_async' op source must be in workgroup or global memory, got 'memref<8x16xf32, #gpu.address_space<private>>'}}
   tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
       : memref<8x16xf32, #gpu.address_space<private>> to !tile, !bars
   return
@@ -54,7 +60,7 @@ func.func @c1_source_in_private_memory(%src: memref<8x16xf32, #gpu.address_space
 
 // -----
 
-// c2: the destination is in workgroup memory.
+// c2: the destination is in workgroup or global memory.
 !tile = memref<8x16xf32, #gpu.address_space<workgroup>>
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
 
@@ -70,10 +76,14 @@ func.func @c2_destination_in_space_3(%src: !tile, %dst: memref<8x16xf32, 3>, %ra
   return
 }
 
-func.func @c2_destination_in_global_memory(%src: !tile, %dst: memref<8x16xf32, #gpu.address_space<global>>, %rank: i32, %bars: !bars, %i: index) {
-  // expected-error @+1 {{'tile.copy_async' op destination must be in workgroup memory, got 'memref<8x16xf32, #gpu.address_space<global>>'}}
-  tile.copy_async %src to %dst cta(%rank) mbarrier(%bars[%i])
-      : !tile to memref<8x16xf32, #gpu.address_space<global>>, !bars
+func.func @c2_destination_in_global_memory(%src: !tile, %dst: memref<8x16xf32, #gpu.address_space<global>>) {
+  tile.copy_async %src to %dst : !tile to memref<8x16xf32, #gpu.address_space<global>>
+  return
+}
+
+func.func @c2_destination_in_private_memory(%src: !tile, %dst: memref<8x16xf32, #gpu.address_space<private>>) {
+  // expected-error @+1 {{'tile.copy_async' op destination must be in workgroup or global memory, got 'memref<8x16xf32, #gpu.address_space<private>>'}}
+  tile.copy_async %src to %dst : !tile to memref<8x16xf32, #gpu.address_space<private>>
   return
 }
 

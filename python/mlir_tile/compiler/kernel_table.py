@@ -6,11 +6,12 @@ host module carries a table, as its attribute `tile.kernels`:
 
     {MODULE = {KERNEL = {type = (memref<...>, ...) -> (), parameters = 14 : i64, front = 0 : i64,
                          grid = array<i32: 8, 1, 1>, block = array<i32: 128, 1, 1>,
-                         cluster = array<i32: 2, 1, 1>}}}
+                         cluster = array<i32: 2, 1, 1>, promises = [{llvm.align = 16 : i64}]}}}
 
-`parameters` counts those of the lowered kernel, `front` the bytes of dynamic shared memory that its
-own buffers take; `grid`, `block` and `cluster` are its `known_grid_size`, `known_block_size` and
-`known_cluster_size`, if it has them.
+`promises` has the attributes of each argument, if one has any; `parameters` counts those of the
+lowered kernel, `front` the bytes of dynamic shared memory that its own buffers take; `grid`,
+`block` and `cluster` are its `known_grid_size`, `known_block_size` and `known_cluster_size`, if it
+has them.
 
 What the program calls the shared memory of a kernel, which `tile-place-shared-memory` leaves on it,
 is kept for the emulator's reports, as the attribute `tile.shared_names`:
@@ -45,6 +46,8 @@ def kernel_table(before: ir.Operation, lowered: ir.Operation) -> ir.Attribute:
             "parameters": ir.IntegerAttr.get(i64, parameters),
             "front": function.attributes.get(_FRONT, ir.IntegerAttr.get(i64, 0)),
         }
+        if "arg_attrs" in op.attributes:
+            entry["promises"] = op.attributes["arg_attrs"]
         for key in ("grid", "block", "cluster"):
             if (size := f"known_{key}_size") in op.attributes:
                 entry[key] = op.attributes[size]

@@ -18,13 +18,14 @@ from mlir._mlir_libs import _mlir
 
 from .. import _tile
 from ..validation import is_int, wrong_type
-from ._tile_enum_gen import Issue, ReductionKind, Scope
+from ._tile_enum_gen import CacheHint, Issue, ReductionKind, Scope
 from ._tile_operands import (
     Barrier,
     BarrierOperands,
     Number,
     Place,
     Scalar,
+    cache_hint_of,
     issue_of,
     memref_of,
     offsets_of,
@@ -57,28 +58,43 @@ def _rank(given: object, context: ir.Context) -> Scalar:
     return Scalar("rank", ir.IntegerType.get_signless(32, context), given, MAX_CLUSTER_SIZE)
 
 
+def _mask(given: object, context: ir.Context) -> Scalar:
+    return Scalar("mask", ir.IntegerType.get_signless(16, context), given, 1 << MAX_CLUSTER_SIZE)
+
+
 def copy_async(
     src: ir.Value,
     dst: ir.Value,
-    barrier: Barrier,
+    barrier: Barrier | None = None,
     *,
-    rank: Number,
+    rank: Number | None = None,
+    mask: Number | None = None,
+    reduce: str | ReductionKind | None = None,
+    cache_hint: str | CacheHint | ir.Value | None = None,
     issue: str | Issue = "thread",
     variant: str | None = None,
     plan: _tile.CopyPlanAttr | None = None,
     loc: ir.Location | None = None,
     ip: ir.InsertionPoint | None = None,
 ) -> CopyAsyncOp:
-    """Copy the tile `src` into the counterpart of `dst` in CTA `rank` of the cluster.
+    """Copy the tile `src` to `dst`; one side at least is in workgroup memory.
 
-    The bytes complete on the counterpart of `barrier` there: a group of one mbarrier, or `(group,
-    index)`. `rank` is linear within the cluster and never the CTA's own. `issue` says who executes
-    the op: "thread", "warp" or "cta". `variant` forces one way of copying, and `plan` gives what
-    the analysis would find. `loc` and `ip` are its location and insertion point.
+    To workgroup memory, the tile goes to CTA `rank` of the cluster, which is linear, or to each CTA
+    of which `mask` has the bit; from global memory without either to the executing CTA. The bytes
+    complete on the receiver's counterpart of `barrier`: a group of one mbarrier, or `(group,
+    index)`. To global memory there is no barrier, but a bulk group of the issuing thread. `reduce`
+    combines the tile with the destination. `cache_hint` is "evict_first", "evict_last",
+    "evict_normal" or an i64 of `createpolicy`, for the side in global memory. `issue` says who
+    executes the op: "thread", "warp" or "cta". `variant` forces one way of copying, and `plan`
+    gives what the analysis would find. `loc` and `ip` are its location and insertion point.
     """
     src, dst = memref_of("src", src), memref_of("dst", dst)
-    target, number = BarrierOperands(barrier), _rank(rank, src.context)
+    target = None if barrier is None else BarrierOperands(barrier)
+    number = None if rank is None else _rank(rank, src.context)
+    receivers = None if mask is None else _mask(mask, src.context)
     executes = issue_of(issue)
+    combines = None if reduce is None else reduction_of(reduce)
+    hint, policy = cache_hint_of(cache_hint)
     if not isinstance(variant, str | ir.StringAttr | None):
         raise wrong_type("variant", "the name of a variant or None", variant)
     if not isinstance(plan, ir.Attribute | None):
@@ -87,9 +103,13 @@ def copy_async(
     return CopyAsyncOp(
         src,
         dst,
-        number.at(place),
-        target.group,
-        target.index.at(place),
+        rank=number and number.at(place),
+        mask=receivers and receivers.at(place),
+        barriers=target and target.group,
+        barrier_index=target and target.index.at(place),
+        cache_policy=policy,
+        reduce=combines,
+        cache_hint=hint,
         issue=executes,
         variant=variant,
         plan=plan,

@@ -21,7 +21,7 @@ from mlir.dialects import arith
 
 from .. import _tile
 from ..validation import is_int, wrong_type
-from ._tile_enum_gen import Issue, ReductionKind, Scope
+from ._tile_enum_gen import CacheHint, Issue, ReductionKind, Scope
 
 _mlir.globals.register_traceback_file_exclusion(__file__)
 
@@ -182,6 +182,20 @@ def scope_of(given: object) -> Scope | ir.Attribute:
 def reduction_of(given: object, argument: str = "reduce") -> ReductionKind | ir.Attribute:
     """Take what is made of two values: the enum, its text or its attribute."""
     return _enum_of(argument, ReductionKind, given)
+
+
+def cache_hint_of(
+    given: object, argument: str = "cache_hint"
+) -> tuple[CacheHint | ir.Attribute | None, ir.Value | None]:
+    """Take what the L2 cache is told: a name or its attribute, or the value of a policy."""
+    if given is None:
+        return None, None
+    if isinstance(given, str | CacheHint | ir.Attribute):
+        return _enum_of(argument, CacheHint, given), None
+    policy = value_of(argument, "a name, an i64 value or None", given)
+    if policy.type != ir.IntegerType.get_signless(64, policy.context):
+        raise wrong_type(argument, "a name, an i64 value or None", policy)
+    return None, policy
 
 
 def _enum_of(argument: str, enum: type, given: object) -> object:

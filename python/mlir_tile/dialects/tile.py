@@ -6,6 +6,7 @@ as the ops are, take numbers and barriers as one writes them; see docs/how-to/py
 """
 
 from .._tile import (
+    CacheHintAttr,
     CopyPlanAttr,
     CopySideAttr,
     IssueAttr,
@@ -26,7 +27,7 @@ from ._tile_builders import (
     view,
     wait,
 )
-from ._tile_enum_gen import Issue, ReductionKind, Scope
+from ._tile_enum_gen import CacheHint, Issue, ReductionKind, Scope
 from ._tile_ops_gen import (
     AllReduceOp,
     ArriveOp,
@@ -46,6 +47,8 @@ __all__ = [
     "AllReduceOp",
     "ArriveOp",
     "AssumeMultipleOp",
+    "CacheHint",
+    "CacheHintAttr",
     "CopyAsyncOp",
     "CopyPlanAttr",
     "CopySideAttr",

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Addresses in shared memory: of tiles, of barriers, and of their counterparts in a peer CTA.
+"""Addresses of tiles, of barriers, and of their counterparts in a peer CTA.
 
-Shared memory is LLVM's address space 3, the shared memories of the whole cluster are space 7.
+Global memory is LLVM's address space 1, shared memory is space 3, and the shared memories of the
+whole cluster are space 7.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from mlir import ir
@@ -15,6 +16,7 @@ from ..dialects.tile import CopySideAttr, LayoutAttr, OffsetOp
 from .values import Attributes, build, built_once, constant, index, made_once
 
 GEP_DYNAMIC = -(2**31)
+GLOBAL, SHARED, CLUSTER = 1, 3, 7
 
 
 Offset: TypeAlias = int | ir.Value
@@ -26,11 +28,13 @@ class Side:
 
     The planned start counts from the aligned pointer of the memref's descriptor. Where the memref's
     type says that its offset is known at run time only, the offset of the memref is taken instead:
-    it is the whole of it. With a `rank` it is the counterpart of the buffer in that CTA.
+    it is the whole of it. With a `rank` it is the counterpart of the buffer in that CTA. `steps`
+    are those of the plan's loops, in bytes, with values for those that only the run time knows.
     """
 
     def __init__(self, tile: ir.Value, planned: CopySideAttr, rank: ir.Value | None = None) -> None:
         self.base, offset_bytes = base_and_offset(tile)
+        self.steps = tuple(steps_of_side(tile, planned))
         self.start_bytes: Offset = planned.start if offset_bytes is None else offset_bytes
         self.swizzle = tuple(planned.swizzle)
         if not self.swizzle:
@@ -45,6 +49,23 @@ class Side:
         return advance(self.base, swizzled(plus(self.start_bytes, offset_bytes), self.swizzle))
 
 
+def steps_of_side(tile: ir.Value, planned: CopySideAttr) -> Iterator[Offset]:
+    """Yield the steps of the plan's loops; a stride that only `tile` knows is taken from it."""
+    strides = iter(planned.strides)
+    for step in planned.steps:
+        if step is None:
+            stride = runtime_stride(tile, next(strides))
+            yield arith.muli(stride, index(next(strides)))
+        else:
+            yield step
+
+
+@built_once
+def runtime_stride(tile: ir.Value, dimension: int) -> ir.Value:
+    """Return the stride of `tile` in `dimension`, in elements."""
+    return memref.ExtractStridedMetadataOp(tile).strides[dimension]
+
+
 @built_once
 def base_and_offset(tile: ir.Value) -> tuple[ir.Value, ir.Value | None]:
     """Return the aligned pointer of `tile`, and its offset in bytes if only its value is known."""
@@ -56,7 +77,13 @@ def base_and_offset(tile: ir.Value) -> tuple[ir.Value, ir.Value | None]:
     elif type_.get_strides_and_offset()[1] == ir.ShapedType.get_dynamic_stride_or_offset():
         metadata = memref.ExtractStridedMetadataOp(tile)
         base, offset_bytes = metadata.base_buffer, in_bytes(metadata.offset, type_)
-    return pointer_to(memref.extract_aligned_pointer_as_index(base)), offset_bytes
+    address = memref.extract_aligned_pointer_as_index(base)
+    return pointer_to(address, SHARED if is_shared(tile) else GLOBAL), offset_bytes
+
+
+def is_shared(tile: ir.Value) -> bool:
+    """Return whether the memref `tile` is in workgroup memory."""
+    return _tile.is_workgroup_memory(ir.MemRefType(tile.type))
 
 
 def in_bytes(elements: ir.Value, type_: ir.MemRefType) -> ir.Value:
@@ -97,12 +124,12 @@ def element_bits(tile_type: ir.Type) -> int:
     return bits
 
 
-def pointer_to(address: ir.Value) -> ir.Value:
-    """Turn `address`, an `index` or `i64`, into a pointer into the CTA's own shared memory."""
+def pointer_to(address: ir.Value, space: int = SHARED) -> ir.Value:
+    """Turn `address`, an `index` or `i64`, into a pointer: into the CTA's own shared memory."""
     i64 = ir.IntegerType.get_signless(64)
     if isinstance(address.type, ir.IndexType):
         address = arith.index_cast(i64, address)
-    return llvm.inttoptr(llvm.PointerType.get(3), address)
+    return llvm.inttoptr(llvm.PointerType.get(space), address)
 
 
 @built_once
@@ -135,7 +162,19 @@ def over_bytes(constant_bytes: int) -> Attributes:
 @built_once
 def mapped(pointer: ir.Value, rank: ir.Value) -> ir.Value:
     """Return the counterpart of `pointer` in CTA `rank` of the cluster (`mapa`)."""
-    return nvvm.mapa(llvm.PointerType.get(7), pointer, rank)
+    return nvvm.mapa(llvm.PointerType.get(CLUSTER), pointer, rank)
+
+
+@built_once
+def in_cluster(pointer: ir.Value) -> ir.Value:
+    """Return `pointer` as one into the cluster's shared memory, of which the CTA's own is a part.
+
+    Through an integer, which costs nothing; an address space cast would convert it.
+    """
+    if llvm.PointerType(pointer.type).address_space == CLUSTER:
+        return pointer
+    i64 = ir.IntegerType.get_signless(64)
+    return llvm.inttoptr(llvm.PointerType.get(CLUSTER), llvm.ptrtoint(i64, pointer))
 
 
 @built_once
@@ -154,3 +193,9 @@ def mapped_barrier(barriers: ir.Value, index: ir.Value, rank: ir.Value) -> ir.Va
     """
     i64 = ir.IntegerType.get_signless(64)
     return pointer_to(llvm.ptrtoint(i64, mapped(own_barrier(barriers, index), rank)))
+
+
+@built_once
+def number_of(pointer: ir.Value) -> ir.Value:
+    """Return the 32 bits of a pointer into shared memory."""
+    return llvm.ptrtoint(ir.IntegerType.get_signless(32), pointer)

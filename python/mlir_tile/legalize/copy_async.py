@@ -8,7 +8,7 @@ from mlir.rewrite import PatternRewriter
 from ..dialects import tile
 from ..scripted import PassFailure
 from . import bulk, st_async
-from .copy import Copy, PlanError, mapped_copy
+from .copy import Copy, PlanError, mapped_copies
 
 VARIANTS: dict[str, Callable[[Copy], None]] = {
     "bulk": bulk.issue,
@@ -24,7 +24,8 @@ def legalize_copy_async(op: tile.CopyAsyncOp, rewriter: PatternRewriter) -> None
     if plan.count:
         with rewriter.ip, op.location:
             try:
-                VARIANTS[plan.variant](mapped_copy(op))
+                for copy in mapped_copies(op):
+                    VARIANTS[plan.variant](copy)
             except PlanError as error:
                 raise PassFailure(op, f"'tile.copy_async' op plan {error}", error.fix) from None
     rewriter.erase_op(op.operation)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mlir import ir
-from mlir.dialects import arith, llvm, scf
+from mlir.dialects import arith, scf
 
 from ..builders import if_true
-from .addresses import Side, advance, swizzled
+from .addresses import Side, advance, number_of, swizzled
 from .copy import Copy, PlanError
 from .rounds import Index, Place, add, places_of
 from .values import Attributes, build, built_once, i32, made_once
@@ -191,9 +191,3 @@ def instruction(words: int, immediate: int) -> Attributes:
         "constraints": ir.StringAttr.get("r," * (words + 2) + "~{memory}"),
         "has_side_effects": ir.UnitAttr.get(),
     }
-
-
-@built_once
-def number_of(pointer: ir.Value) -> ir.Value:
-    """Return the 32 bits of a pointer into shared memory."""
-    return llvm.ptrtoint(ir.IntegerType.get_signless(32), pointer)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Which of the executing threads does what: linear numbers, and the election of one lane."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from ..builders import if_true
 from .values import built_once, i32
 
 LANES = 32
+MAX_CTAS = 16
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,21 @@ def thread_in_block(sizes: tuple[int, ...] | None) -> ir.Value:
 @built_once
 def known_block_size() -> tuple[int, ...] | None:
     """Return `known_block_size` of the function that is built in, or None without one."""
+    return known_size("known_block_size")
+
+
+@built_once
+def most_ctas() -> int:
+    """Return how many CTAs a cluster of the function that is built in has at most."""
+    return math.prod(known_size("known_cluster_size") or (MAX_CTAS,))
+
+
+def known_size(name: str) -> tuple[int, ...] | None:
+    """Return what the attribute `name` of the function that is built in says."""
     parent = ir.InsertionPoint.current.block.owner.operation
     while parent is not None:
         if parent.name == "gpu.func":
-            known = parent.attributes.get("known_block_size")
+            known = parent.attributes.get(name)
             return None if known is None else tuple(ir.DenseI32ArrayAttr(known))
         parent = parent.parent
     return None

@@ -76,6 +76,7 @@ def nvvm(options: Options) -> str:
             analyze(options.remarks),
             target,  # which is verified sooner while copies are still single ops
             "tile-check-target",
+            "tile-guard-arguments",
             LEGALIZE,
             "tile-check-memrefs",
             "convert-nvgpu-to-nvvm",

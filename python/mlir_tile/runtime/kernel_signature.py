@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -86,11 +87,23 @@ def _signature(named: ir.NamedAttribute) -> KernelSignature:
         argument = parse_argument(given)
         if argument is None or is_unranked(argument) or not _is_global(given):
             return unsupported(f"argument {number} has type {given}")
+        if isinstance(argument, MemRef) and "promises" in entry:
+            argument = _promised(argument, ir.DictAttr(ir.ArrayAttr(entry["promises"])[number]))
         arguments.append(argument)
         count += 3 + 2 * len(argument.shape or ()) if isinstance(argument, MemRef) else 1
     if count != ir.IntegerAttr(entry["parameters"]).value:
         return unsupported("its arguments have layouts that lowering replaces")
     return KernelSignature(named.name, tuple(arguments), block, front, cluster=cluster, grid=grid)
+
+
+def _promised(memref: MemRef, promises: ir.DictAttr) -> MemRef:
+    """Return the type with what the kernel promises of the argument."""
+    alignment, multiples = 1, ()
+    if "llvm.align" in promises:
+        alignment = ir.IntegerAttr(promises["llvm.align"]).value
+    if "tile.multiple_of" in promises:
+        multiples = tuple(ir.DenseI64ArrayAttr(promises["tile.multiple_of"]))
+    return dataclasses.replace(memref, alignment=alignment, multiples=multiples)
 
 
 def _is_global(given: ir.Type) -> bool:

@@ -39,6 +39,7 @@ ENTRY_POINTS = (
     "mgpuEventSynchronize",
     "mgpuExpectExtents",
     "mgpuExpectLaunch",
+    "mgpuExpectMultiple",
     "mgpuLaunchClusterKernel",
     "mgpuLaunchKernel",
     "mgpuMemAlloc",

@@ -24,7 +24,7 @@ class Place(NamedTuple):
     """The parameters of a memref besides its pointer.
 
     `tail` is offset, sizes and strides as bytes; `offset_bytes` precede the first element, and a
-    pointer with one of `misaligned_bits` is not a multiple of the element's size.
+    base with one of `misaligned_bits` is not aligned as the kernel needs it.
     """
 
     offset_bytes: int
@@ -94,7 +94,7 @@ class Parameters:
             raise memref.copied(where)
         if tensor.pointer % size:
             raise memref.misaligned(where)
-        return _place(memref, size, tensor.shape, strides)
+        return _place(memref, size, tensor.pointer, tensor.shape, strides, where)
 
     def of_host_arrays(
         self, values: Sequence[Any]
@@ -116,8 +116,9 @@ class Parameters:
             array = argument.array(values[number], self.where(number))
             arrays.append(array)
             strides = argument.host_strides(array, self.where(number))
-            place = _place(argument, array.itemsize, array.shape, strides)
             address = array.ctypes.data
+            where = self.where(number)
+            place = _place(argument, array.itemsize, address, array.shape, strides, where)
             fields += (address, address - place.offset_bytes, place.tail)
             if array.size:
                 reach = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
@@ -126,10 +127,22 @@ class Parameters:
         return fields, _merged(spans), arrays
 
 
-def _place(memref: MemRef, size: int, shape: Sequence[int], strides: Sequence[int]) -> Place:
+def _place(
+    memref: MemRef,
+    size: int,
+    address: int,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    where: str,
+) -> Place:
+    """Return the place of what begins at `address`; raise `ValueError` for a broken promise."""
     offset = memref.offset or 0
+    if (base := address - offset * size) % memref.alignment:
+        raise memref.off_alignment(base, where)
+    memref.check_multiples(shape, strides, where)
     words = (offset, *shape, *strides)
-    return Place(offset * size, size - 1, struct.pack(f"<{len(words)}q", *words))
+    bits = max(size, memref.alignment) - 1
+    return Place(offset * size, bits, struct.pack(f"<{len(words)}q", *words))
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

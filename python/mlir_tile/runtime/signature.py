@@ -93,13 +93,19 @@ class Scalar:
 
 @dataclass(frozen=True)
 class MemRef:
-    """A memref argument; an extent, stride or offset of None is known only at run time."""
+    """A memref argument; an extent, stride or offset of None is known only at run time.
+
+    A kernel promises that its base is at a multiple of `alignment` bytes, and that its strides are
+    `multiples`, in elements; a run-time offset is always passed as 0.
+    """
 
     text: str
     element: str
     shape: tuple[int | None, ...] | None
     strides: tuple[int | None, ...]
     offset: int | None
+    alignment: int = 1
+    multiples: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -159,6 +165,22 @@ class MemRef:
             f"{where} must be aligned to its elements, as {self} is, and starts between two; "
             "pass a copy"
         )
+
+    def off_alignment(self, address: int, where: str) -> ValueError:
+        """Return the error for a base that breaks the kernel's promise."""
+        return ValueError(
+            f"{where} must begin at a multiple of {self.alignment} bytes (llvm.align), got an "
+            f"address that is {address % self.alignment} past one"
+        )
+
+    def check_multiples(self, shape: Sequence[int], strides: Sequence[int], where: str) -> None:
+        """Raise `ValueError` for a stride, in elements, that breaks the kernel's promise."""
+        for dimension, (multiple, stride) in enumerate(zip(self.multiples, strides, strict=False)):
+            if shape[dimension] > 1 and stride % multiple:
+                raise ValueError(
+                    f"{where} must have a stride in dimension {dimension} that is a multiple of "
+                    f"{multiple} elements (tile.multiple_of), got {stride}"
+                )
 
     def check_shape(self, shape: tuple[int, ...], where: str) -> None:
         """Raise `ValueError` unless arrays of `shape` fit."""

@@ -106,6 +106,12 @@ static bool isExit(Operation *op) {
          isKernel(op->getParentOp());
 }
 
+/// A copy into the executing CTA's own memory.
+static bool isOwnLoad(Operation *op) {
+  auto copy = dyn_cast<CopyAsyncOp>(op);
+  return copy && copy.getBarriers() && !copy.hasReceivers();
+}
+
 /// Whether `op` says anything about the state.
 static bool matters(Operation *op) {
   return reachesIntoPeer(op) || initialisesBarrier(op) || isInitFence(op) ||
@@ -134,9 +140,13 @@ SyncFlow::SyncFlow(Operation *kernel, bool allLeave)
     if (isExit(op))
       exits.push_back(op);
   }
-  if (remotes.empty())
+  SmallVector<Operation *> users(remotes);
+  for (CopyAsyncOp copy : copies)
+    if (isOwnLoad(copy))
+      users.push_back(copy);
+  if (users.empty())
     return;
-  findGroups(allInits);
+  findGroups(users, allInits);
   findEarlyUses();
   findLeavers(kernel, allLeave, /*sharingReturns=*/false);
   remoteAhead = graph.leadsTo([](const SyncPoint &point) {
@@ -175,10 +185,17 @@ void SyncFlow::run() {
   });
 }
 
-void SyncFlow::findGroups(ArrayRef<Operation *> allInits) {
+/// The group of the barrier that `op` uses of a peer's, or completes bytes on.
+static Value usedBarriersOf(Operation *op) {
+  Value remote = remoteBarriersOf(op);
+  return remote ? remote : completedBy(op);
+}
+
+void SyncFlow::findGroups(ArrayRef<Operation *> users,
+                          ArrayRef<Operation *> allInits) {
   bool anyGroup = false;
-  for (Operation *remote : remotes) {
-    Value barriers = remoteBarriersOf(remote);
+  for (Operation *user : users) {
+    Value barriers = usedBarriersOf(user);
     if (!barriers)
       continue;
     const Origins &used = places.originsOf(barriers);
@@ -191,9 +208,9 @@ void SyncFlow::findGroups(ArrayRef<Operation *> allInits) {
       groups.set();
     return groups;
   };
-  for (Operation *remote : remotes)
-    if (Value barriers = remoteBarriersOf(remote))
-      groupsByOp[remote] = groupsIn(places.originsOf(barriers));
+  for (Operation *user : users)
+    if (Value barriers = usedBarriersOf(user))
+      groupsByOp[user] = groupsIn(places.originsOf(barriers));
   for (Operation *init : allInits) {
     Origins initialised;
     if (Value barriers = initialisedBy(init))
@@ -431,7 +448,8 @@ bool SyncFlow::reachesPeersAfter(Operation *op) const {
 llvm::BitVector SyncFlow::unfencedGroups() const {
   llvm::BitVector missing(places.size());
   for (const SyncPoint &point : graph.points())
-    if (point.op && (isClusterArrive(point.op) || reachesIntoPeer(point.op)))
+    if (point.op && (isClusterArrive(point.op) || reachesIntoPeer(point.op) ||
+                     isOwnLoad(point.op)))
       missing |= before(point.op).unfenced;
   return missing;
 }

@@ -114,7 +114,8 @@ public:
   llvm::SmallVector<Leavers> leavers;
 
 private:
-  void findGroups(llvm::ArrayRef<mlir::Operation *> allInits);
+  void findGroups(llvm::ArrayRef<mlir::Operation *> users,
+                  llvm::ArrayRef<mlir::Operation *> allInits);
   void findEarlyUses();
   void findLeavers(mlir::Operation *kernel, bool allLeave, bool sharingReturns);
   void run();

@@ -123,14 +123,24 @@ static std::optional<VariantTraits> variantOf(CopyAsyncOp copy) {
                                     : copy.getVariant().value_or(""));
 }
 
+/// Whether `copy` may be one of a variant that is so: its own, or until that is
+/// known any one that copies in its direction.
+static bool mayBe(CopyAsyncOp copy, bool VariantTraits::*is) {
+  if (std::optional<VariantTraits> variant = variantOf(copy))
+    return (*variant).*is;
+  return llvm::any_of(getVariantNames(), [&](StringRef name) {
+    std::optional<VariantTraits> variant = findVariant(name);
+    return variant && (*variant).*is &&
+           llvm::is_contained(variant->directions, copy.getDirection());
+  });
+}
+
 bool tile::mayUseAsyncProxy(CopyAsyncOp copy) {
-  std::optional<VariantTraits> variant = variantOf(copy);
-  return !variant || variant->usesAsyncProxy;
+  return mayBe(copy, &VariantTraits::usesAsyncProxy);
 }
 
 bool tile::mayUseGenericProxy(CopyAsyncOp copy) {
-  std::optional<VariantTraits> variant = variantOf(copy);
-  return !variant || variant->threadsLoad;
+  return mayBe(copy, &VariantTraits::threadsLoad);
 }
 
 Value tile::barrierIndexOf(Operation *op) {

@@ -342,8 +342,10 @@ static LogicalResult insertSync(Operation *kernel, bool fencesReads) {
   SyncFlow flow(kernel, /*allLeave=*/false);
   if (flow.remotes.empty()) {
     // Copies between the CTA's own memory and global memory need no peer.
-    if (!flow.copies.empty())
+    if (!flow.copies.empty()) {
+      insertInitFences(kernel);
       insertProxyFences(kernel, fencesReads);
+    }
     return success();
   }
   insertInitFences(kernel);

@@ -202,12 +202,18 @@ static void defineVariants(nb::module_ &m) {
               "The PTX version, times ten, that has its instructions.");
 }
 
-/// One side as it was traced, with as much of its offset as is known; None
-/// where that is no layout, as without elements.
+/// One side as it was traced, with as much of its offset as is known, and with
+/// strides that leave no gaps where only the run time knows them; None where
+/// that is no layout, as without elements.
 static nb::object layoutOf(const std::optional<tile::TracedTile> &traced) {
   if (!traced)
     return nb::none();
   tile::layout::Layout layout = traced->layout;
+  for (const tile::RuntimeStride &stride :
+       llvm::reverse(traced->runtimeStrides))
+    if (std::optional<tile::layout::Range> range = tile::layout::reach(layout))
+      layout.dimensions[stride.dimension].front().stride =
+          range->highest - range->lowest + 1;
   layout.offset = traced->offset.known;
   mlir::MLIRContext *context = traced->elementType.getContext();
   mlir::ScopedDiagnosticHandler ignored(

@@ -32,8 +32,10 @@ gpu.func @store(%y: !global, %v: f32) workgroup(%tile: !tile) kernel
   gpu.return
 }
 
-// So do those that loaded, before the next load overwrites what they did.
+// So do those that loaded, before the next load overwrites what they did. The thread that initialises a barrier fences that.
 // CHECK-LABEL: gpu.func @load(
+// CHECK: nvgpu.mbarrier.init
+// CHECK-NEXT: nvvm.fence.mbarrier.init
 // CHECK: tile.wait
 // CHECK: memref.load
 // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}

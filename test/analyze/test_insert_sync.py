@@ -41,7 +41,7 @@ def asking(text: str) -> str:
 def test_what_is_missing_is_added_where_a_hand_would_write_it(example: Path) -> None:
     text = example.read_text()
     bare, lines = SYNCHRONISATION.subn("", text)
-    assert lines >= 5
+    assert lines >= (5 if "nvvm.cluster" in text else 1)
     assert insert(asking(bare), runs=1) == insert(asking(text), runs=0)
 
 

@@ -33,19 +33,23 @@ class Moved:
 class Chunks:
     """The copies of a plan, numbered in issue order: the last loop is the fastest.
 
-    `part_bytes` is how many bytes are contiguous on both sides.
+    `part_bytes` is how many bytes are contiguous on both sides. `src_strides` and `dst_strides`, in
+    elements, stand for those that only the run time knows.
     """
 
-    def __init__(self, plan: Any) -> None:
+    def __init__(
+        self, plan: Any, src_strides: Sequence[Any] = (), dst_strides: Sequence[Any] = ()
+    ) -> None:
+        src_steps, dst_steps = known(plan.src, src_strides), known(plan.dst, dst_strides)
         self.count: int = plan.count
         self._bytes: int = plan.chunk_bytes
         self._threads: int = plan.threads
         self._parts = len(plan.part_offsets)
         self.part_bytes: int = plan.chunk_bytes // self._parts
-        starts = list(_starts(plan.loops, plan.src.start, plan.src.steps))
+        starts = list(_starts(plan.loops, plan.src.start, src_steps))
         self._dst = sorted(
             (swizzled(start, plan.dst.swizzle), number)
-            for number, start in enumerate(_starts(plan.loops, plan.dst.start, plan.dst.steps))
+            for number, start in enumerate(_starts(plan.loops, plan.dst.start, dst_steps))
         )
         # Part p of chunk n has the number n * parts + p.
         self._places = [
@@ -109,6 +113,18 @@ class Chunks:
             self._cycles[warp, part] = load_cycles(lanes, self.part_bytes)
         together = LANES // len(load_cycles([0] * LANES, self.part_bytes))
         return self._cycles[warp, part][number % LANES // together]
+
+
+def known(side: Any, strides: Sequence[Any]) -> list[int]:
+    """Return the steps of a side; `strides`, in elements, stand for those of the memref."""
+    made_of = iter(side.strides)
+    steps = []
+    for step in side.steps:
+        if step is None:
+            dimension, factor_bytes = next(made_of), next(made_of)
+            step = strides[dimension] * factor_bytes
+        steps.append(step)
+    return steps
 
 
 def _starts(loops: Sequence[int], start: int, steps: Sequence[int]) -> Iterator[int]:

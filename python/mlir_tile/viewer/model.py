@@ -195,7 +195,7 @@ def picture_of_copy(copy: Copy, color: str | None, window: Window) -> Picture:
         return Picture(title, color or "chunk", [], lines)
     most = PIECE_BITS
     if copy.plan is not None and copy.plan.count:
-        chunks = Chunks(copy.plan)
+        chunks = Chunks(copy.plan, copy.src.layout.stride, copy.dst.layout.stride)
         most = min(most, 8 * chunks.part_bytes)
         dst = _Side.of("destination", copy.dst, lambda at: chunks.at_destination(dst.byte(at)))
         src = _Side.of("source", copy.src, lambda at: chunks.at_source(src.byte(at), dst.byte(at)))
@@ -211,7 +211,8 @@ def picture_of_copy(copy: Copy, color: str | None, window: Window) -> Picture:
 def picture_of_plan(plan: Any, window: Window) -> Picture:
     """Describe the buffers of a plan byte by byte; a row is what all banks hold at once."""
     lines = [str(plan)]
-    if plan.count == 0:
+    # Where only the run time knows a step, there is no one picture.
+    if plan.count == 0 or None in (*plan.src.steps, *plan.dst.steps):
         return Picture("", "chunk", [], lines)
     chunks = Chunks(plan)
     piece = min(PIECE_BITS // 8, chunks.part_bytes)

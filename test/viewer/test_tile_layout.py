@@ -214,3 +214,10 @@ def test_a_terminal_has_colours_unless_no_color_says_something(
         monkeypatch.setenv("NO_COLOR", value)
     assert main(["(4,8):(8,1)"]) == 0
     assert ("\x1b[" in capsys.readouterr().out) is colored
+
+
+def test_a_run_time_stride_is_drawn_without_gaps(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(Path(__file__).parents[2] / "examples" / "stream_copy.mlir")]) == 0
+    shown = capsys.readouterr().out
+    assert "source: #tile.layout<(16, 64) : (64, 1)> f32" in shown
+    assert "steps = [?], strides = [0, 4]" in shown

@@ -15,7 +15,6 @@ import argparse
 import importlib
 import importlib.util
 import json
-import statistics
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,35 +23,12 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+import mlir_tile
 import tile_kernels
 
 Call = Callable[[], Any]
 TRAFFIC_BYTES = 512 << 20
-REPEATS = 30
 DTYPES = (torch.float32, torch.bfloat16)
-
-
-class Clock:
-    """Times calls on an empty cache."""
-
-    def __init__(self) -> None:
-        self._cache = torch.empty(1 << 30, dtype=torch.int8, device="cuda")
-
-    def microseconds(self, call: Call) -> float:
-        """Return the median over `REPEATS` calls."""
-        for _ in range(10):  # and the clocks rise
-            self._cache.zero_()
-            call()
-        times = []
-        for _ in range(REPEATS):
-            self._cache.zero_()
-            start, end = torch.cuda.Event(True), torch.cuda.Event(True)
-            start.record()
-            call()
-            end.record()
-            torch.cuda.synchronize()
-            times.append(start.elapsed_time(end) * 1e3)
-        return statistics.median(times)
 
 
 def others(module: str, name: str) -> Callable[..., Any] | None:
@@ -196,24 +172,23 @@ GROUPS = {
 }
 
 
-def copy_time(clock: Clock) -> float:
+def copy_time() -> float:
     """Return the microseconds of a copy with `TRAFFIC_BYTES` of traffic."""
     x = torch.empty(TRAFFIC_BYTES // 2, dtype=torch.int8, device="cuda")
     y = torch.empty_like(x)
-    return clock.microseconds(lambda: y.copy_(x))
+    return mlir_tile.benchmark(lambda: y.copy_(x)).median
 
 
 def run(groups: list[str], quick: bool) -> Iterator[dict[str, Any]]:
     """Yield what was measured: first the limit, then a row for each kernel and shape."""
-    clock = Clock()
-    yield {"kernel": "copy", "tbs": TRAFFIC_BYTES / copy_time(clock) / 1e6}
+    yield {"kernel": "copy", "tbs": TRAFFIC_BYTES / copy_time() / 1e6}
     for group in groups:
         for about, traffic_bytes, calls, is_right in GROUPS[group](quick):
             if quick:
                 calls.pop("compile", None)
             if not is_right(calls["tile"](), calls["eager"]()):
                 sys.exit(f"error: wrong values: {about}")
-            us = {who: round(clock.microseconds(call), 2) for who, call in calls.items()}
+            us = {who: round(mlir_tile.benchmark(call).median, 2) for who, call in calls.items()}
             tbs = {who: round(traffic_bytes / time / 1e6, 3) for who, time in us.items()}
             yield {**about, "us": us, "tbs": tbs}
 

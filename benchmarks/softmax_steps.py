@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from kernels import Clock
 
+import mlir_tile
 import tile_kernels
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "softmax-step-by-step.md"
@@ -37,7 +37,7 @@ def page() -> dict[str, Any]:
     return names
 
 
-def measured(clock: Clock, name: str, run: Callable[[Any, Any], Any]) -> str:
+def measured(name: str, run: Callable[[Any, Any], Any]) -> str:
     """Return the row of a table; raise if a value is wrong."""
     times = []
     for rows in 8, 512:
@@ -45,13 +45,13 @@ def measured(clock: Clock, name: str, run: Callable[[Any, Any], Any]) -> str:
         y = torch.empty_like(x)
         run(x, y)
         torch.testing.assert_close(y, torch.softmax(x, -1), rtol=1e-4, atol=1e-9)
-        times.append(clock.microseconds(lambda x=x, y=y: run(x, y)))
+        times.append(mlir_tile.benchmark(lambda x=x, y=y: run(x, y)).median)
     return f"| {name} | {times[0]:.1f} | {times[1]:.0f} |"
 
 
 def main() -> None:
     """Print the table."""
-    names, clock = page(), Clock()
+    names = page()
     for name, sizes in STEPS:
         kernel = names["compiled"](names[name], **sizes).kernel("kernels", "softmax")
         cluster = sizes.get("cluster", 1)
@@ -59,9 +59,9 @@ def main() -> None:
         def run(x: Any, y: Any, kernel: Any = kernel, cluster: int = cluster) -> None:
             kernel[x.shape[0] * cluster](x, y)
 
-        print(measured(clock, name, run), flush=True)
-    print(measured(clock, "tile_kernels", lambda x, y: tile_kernels.softmax(x, out=y)))
-    print(measured(clock, "PyTorch", lambda x, y: torch.softmax(x, -1, out=y)))
+        print(measured(name, run), flush=True)
+    print(measured("tile_kernels", lambda x, y: tile_kernels.softmax(x, out=y)))
+    print(measured("PyTorch", lambda x, y: torch.softmax(x, -1, out=y)))
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ from .errors import (  # noqa: E402
 from .program import compile  # noqa: E402
 
 if TYPE_CHECKING:
+    from .benchmarking import benchmark
     from .pipelining import PipelineState
     from .runtime.devices import device_info
     from .runtime.saved import load
@@ -55,6 +56,7 @@ __all__ = [
     "LaunchError",
     "LoadError",
     "PipelineState",
+    "benchmark",
     "compile",
     "context",
     "device_info",
@@ -71,6 +73,7 @@ __all__ = [
 _LATE = {
     "Cost": "variants",
     "PipelineState": "pipelining",
+    "benchmark": "benchmarking",
     "device_info": "runtime.devices",
     "load": "runtime.saved",
     "register_variant": "variants",

@@ -62,9 +62,9 @@ Cluster::Cluster(Memory &memory, const uint8_t *params, int64_t paramBytes,
   if (orders)
     cells.assign(ctaCount * sharedBytes / GRANULE, Cell(nobody()));
   // Clocks that are kept only to be found again take about this many bytes.
-  constexpr size_t KEPT_BYTES = size_t(16) << 20;
+  constexpr size_t KEPT_BYTES = size_t(1) << 20;
   size_t clockBytes = sizeof(uint32_t) * ROWS * (threadCount + 1);
-  joinLimit = std::clamp<size_t>(KEPT_BYTES / (3 * clockBytes), 64, 4096);
+  joinLimit = std::clamp<size_t>(KEPT_BYTES / (3 * clockBytes), 16, 4096);
 }
 
 ClockPtr Cluster::joined(const ClockPtr &a, const ClockPtr &b) {

@@ -263,7 +263,7 @@ private:
   std::vector<Cell> cells;
   // Four cells for each granule of which parts were touched alone.
   using Part = std::array<Cell, GRANULE>;
-  std::vector<Part> parts;
+  std::deque<Part> parts;
   std::vector<int> freeParts;
   std::vector<Set> sets;
   std::unordered_multimap<uint64_t, int> setsByContent;

@@ -54,6 +54,21 @@ static LogicalResult checkPtx(gpu::GPUModuleOp module, int version) {
   return failure(result.wasInterrupted());
 }
 
+/// PTX compiles a multicast for every such chip, and warns that it is slow but
+/// on those with features of their own.
+static void remarkOnMulticasts(gpu::GPUModuleOp module, StringRef chip) {
+  if (chip != "sm_90")
+    return;
+  module.walk([&](tile::CopyAsyncOp copy) {
+    if (!copy.getMask() || copy.getDirection() != tile::Direction::Load)
+      return;
+    InFlightDiagnostic remark = emitRemark(copy.getLoc());
+    remark << "'" << copy->getName() << "' op may be slow on " << chip
+           << ": it is sent to several CTAs by the hardware";
+    remark.attachNote() << "set chip to sm_90a";
+  });
+}
+
 static LogicalResult checkTargets(gpu::GPUModuleOp module) {
   for (Attribute target : module.getTargetsAttr()
                               ? module.getTargetsAttr()
@@ -65,8 +80,10 @@ static LogicalResult checkTargets(gpu::GPUModuleOp module) {
       return error;
     }
     auto nvvm = cast<NVVM::NVVMTargetAttr>(target);
-    if (failed(checkPtx(module, tile::getPtxTarget(nvvm).version)))
+    tile::PtxTarget ptx = tile::getPtxTarget(nvvm);
+    if (failed(checkPtx(module, ptx.version)))
       return failure();
+    remarkOnMulticasts(module, ptx.chip);
   }
   return success();
 }
